@@ -14,8 +14,18 @@ import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
-from helix_desktop.domain.permissions.shell_programs import ANYTHING, Program, find_programs
+from helix_desktop.domain.permissions.shell_programs import ANYTHING, Program, find_programs, found_paths
 
+_HARMLESS = frozenset({
+    "", ".", "[", "[[", "basename", "bat", "cat", "chmod", "chown", "cmp", "cut", "diff", "dirname", "echo",
+    "egrep", "export", "fgrep", "file", "find", "git", "grep", "head", "less", "ls", "md5sum", "mkdir",
+    "more", "printf", "readlink", "realpath", "rg", "sha256sum", "source", "stat", "tail", "test", "touch",
+    "tree", "wc",
+})  # fmt: skip
+"""Programs that change the content of no file that they are given."""
+_WITH_OWN_RULES = frozenset({"cp", "install", "ln", "mv", "perl", "rsync", "sed", "tee"})
+"""Programs of which it is known which of their files they change."""
+_PRECIOUS = frozenset({"secret", "too_large", "hard_links", "quota", "unreadable"})
 _MADE_AGAIN = frozenset({
     "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".eggs",
     ".cache",
@@ -24,18 +34,22 @@ _MADE_AGAIN = frozenset({
 })  # fmt: skip
 _MADE_AGAIN_ENDS = (".pyc", ".pyo", ".o", ".obj", ".class", ".egg-info", ".tsbuildinfo")
 _REMOVERS = frozenset({"rm", "unlink", "shred", "truncate", "rmdir", "srm", "trash", "rimraf"})
+_PATHS = re.compile(r"[^\s'\"=<>|;,:(){}]+")
 _OUTSIDE = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
 _REMOVING_CODE = re.compile(
-    r"\b(?:rmtree|unlink|unlinkSync|rmSync|rmdirSync|rm_rf|rm_r|removeSync|os\.remove|truncate)\b"
+    r"\b(?:rmtree|unlink|unlinkSync|rmSync|rmdirSync|rm_rf|rm_r|removeSync|os\.remove|truncate|File\.delete)\b"
+)
+_WRITING_CODE = re.compile(
+    r"\bwrite|\bopen\([^)\n]{0,200},\s*(?:mode=)?b?['\"][wx+]|\b(?:rename|os\.replace|move|copy\w*)\("
 )
 _STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
 _WILDCARD = re.compile(r"[*?\[]")
 _REMEMBERED = 2_048  # paths: each target is compared with each place
 _EMPTY = frozenset({"", ":", "true"})
 
-Extent = Literal["file", "tree", "tracked", "untracked", "ignored", "content"]
+Extent = Literal["file", "tree", "tracked", "untracked", "ignored", "content", "moved"]
 """What is destroyed of a path: a file; all below it; of that what git tracks, does not track, or not even
-ignored files are spared; or a file's content, by other content.
+ignored files are spared; a file's content, by other content; or all of it, as it leaves the workspace.
 """
 
 
@@ -57,14 +71,16 @@ def find_data_loss(
     """
     is_known = coverage is not None and coverage.is_complete and not coverage.error
     places = coverage.places if coverage is not None else ()
+    precious = [place for place in places if place.reason in _PRECIOUS]
     lost: dict[str, UncoveredPlace] = {}
     for program in find_programs(command, folder):
         if _destroys_history(program):
             git = [place for place in places if place.reason == "git"]
             lost |= _by_path(git[:1] if git or is_known else [UncoveredPlace(".git", "git", is_folder=True)])
+        lost |= _by_path(_handed_over(program, precious, root))
         for target in _targets(program, root):
             hit = [_narrowed(place, target) for place in _near(places, target) if _reaches(target, place)]
-            is_removed = target.extent in ("file", "tree") and not _is_made_again(target.path)
+            is_removed = target.extent in ("file", "tree", "moved") and not _is_made_again(target.path)
             if not hit and not is_known and is_removed:
                 hit = [UncoveredPlace(target.path, "pending")]
             lost |= _by_path(hit)
@@ -73,6 +89,15 @@ def find_data_loss(
 
 def _by_path(places: Iterable[UncoveredPlace]) -> dict[str, UncoveredPlace]:
     return {place.path: place for place in places}
+
+
+def _handed_over(program: Program, places: Iterable[UncoveredPlace], root: str) -> list[UncoveredPlace]:
+    """Return the places among the words of a program that may change the files it is given."""
+    if program.name in _HARMLESS | _WITH_OWN_RULES | _REMOVERS or program.code:
+        return []
+    words = _PATHS.findall(" ".join((program.name, *program.words)))
+    paths = {_relative(posixpath.join(program.folder, path), root) for path in words}
+    return [place for place in places if place.path in paths]
 
 
 def _near(places: Iterable[UncoveredPlace], target: _Target) -> Iterator[UncoveredPlace]:
@@ -86,40 +111,56 @@ def _destroys_history(program: Program) -> bool:
 
 
 def _targets(program: Program, root: str) -> Iterator[_Target]:
-    for path, extent in _paths(program):
+    for path, extent in _paths(program, root):
         inside = _relative(posixpath.join(program.folder, path), root)
         if inside is not None:
             yield _Target(inside, extent)
 
 
-def _paths(program: Program) -> Iterator[tuple[str, Extent]]:
+def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:
     """Yield the paths that a program destroys, and what of them."""
-    words, operands = program.words, _operands(program.words)
+    words, operands = program.words, [*_operands(program.words), *_fed_paths(program)]
     is_emptied = program.name in _EMPTY or "/dev/null" in operands
     yield from ((path, "file" if is_emptied else "content") for path in program.outputs)
-    if program.code and _REMOVING_CODE.search(program.code):
-        strings = ["".join(found) for found in _STRINGS.findall(program.code)]
-        yield from ((path, "tree") for path in strings or [ANYTHING])
+    yield from _paths_in_code(program.code)
     match program.name:
         case name if name in _REMOVERS:
             is_recursive = name == "rimraf" or _has_option(words, "rR", "--recursive")
-            paths = [*operands, *_fed_paths(program)]
-            yield from ((path, "tree" if is_recursive else "file") for path in paths)
-        case "find":
-            yield from ((path, "tree") for path in _found_paths(words) if _find_removes(words))
+            yield from ((path, "tree" if is_recursive else "file") for path in operands)
+        case "find" if "-delete" in words:
+            yield from ((path, "tree") for path in found_paths(words))
         case "dd":
             yield from ((word[3:], "file") for word in words if word.startswith("of="))
         case "rsync" if any(word.startswith("--del") for word in words):
             yield from ((path, "tree") for path in operands[-1:])
-        case "cp" | "mv" | "install" | "ln":
-            yield from ((path, "content") for path in operands[-1:])
+        case "cp" | "mv" | "install" | "ln" | "rsync":
+            yield from _copied_paths(program, operands, root)
         case "tee" if not _has_option(words, "a", "--append"):
             yield from ((path, "content") for path in operands)
-        case "sed" | "perl" if any(re.match(r"-[a-z]*i|--in-place", word) for word in words):
+        case "sed" | "perl" if any(re.match(r"-[A-Za-z]*i|--in-place", word) for word in words):
             yield from ((path, "content") for path in operands)
         case "git":
             moved, rest = git_words(words)
             yield from ((posixpath.join(moved, path), extent) for path, extent in git_paths(rest))
+
+
+def _paths_in_code(code: str) -> Iterator[tuple[str, Extent]]:
+    strings = ["".join(found) for found in _STRINGS.findall(code)]
+    if _WRITING_CODE.search(code):
+        yield from ((path, "content") for path in strings)
+    if _REMOVING_CODE.search(code):
+        yield from ((path, "tree") for path in strings or [ANYTHING])
+
+
+def _copied_paths(program: Program, operands: Sequence[str], root: str) -> Iterator[tuple[str, Extent]]:
+    """Yield what a program that copies or moves files replaces, and what it takes out of the workspace."""
+    *sources, place = _without_target_option(program.words, operands)
+    yield place, "content"
+    leaves = program.name == "mv" and _relative(posixpath.join(program.folder, place), root) is None
+    for source in sources:
+        yield posixpath.join(place, posixpath.basename(source.rstrip("/"))), "content"
+        if leaves:
+            yield source, "moved"
 
 
 def _operands(words: Sequence[str]) -> list[str]:
@@ -138,25 +179,25 @@ def _fed_paths(program: Program) -> list[str]:
     if not program.is_fed:
         return []
     source = program.source
-    return _found_paths(source.words) if source is not None and source.name == "find" else [ANYTHING]
+    if source is None:
+        return [ANYTHING]
+    if source.name == "find":
+        return found_paths(source.words)
+    if source.name == "git":  # it tracks them
+        return []
+    if source.name in ("grep", "rg"):
+        names = [word.partition("=")[2] for word in source.words if word.startswith("--include=")]
+        roots = _operands(source.words)[1:] or ["."]
+        return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
+    return [ANYTHING]
 
 
-def _found_paths(words: Sequence[str]) -> list[str]:
-    """Return what find looks for: its folders, below them the names it is limited to."""
-    end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
-    roots = list(words[:end]) or ["."]
-    names = [
-        name
-        for option, name in pairwise(words)
-        if option in ("-name", "-iname") and not {"!", "-not"} & set(words)
-    ]
-    return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names] or roots
-
-
-def _find_removes(words: Sequence[str]) -> bool:
-    runs = [value for option, value in pairwise(words) if option in ("-exec", "-execdir", "-ok", "-okdir")]
-    by_shell = any("rm " in word for word in words)
-    return "-delete" in words or bool(_REMOVERS & {posixpath.basename(run) for run in runs}) or by_shell
+def _without_target_option(words: Sequence[str], operands: Sequence[str]) -> list[str]:
+    """Return what is copied or moved, and last where to."""
+    for option, value in pairwise(words):
+        if option in ("-t", "--target-directory"):
+            return [*(path for path in operands if path != value), value]
+    return list(operands) or ["."]
 
 
 def _relative(path: str, root: str) -> str | None:

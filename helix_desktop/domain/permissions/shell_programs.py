@@ -6,11 +6,11 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import msgspec
 
-from helix_desktop.domain.permissions.shell_names import SHELLS, WRAPPERS
+from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
 
 ANYTHING = "**"
 """An argument that only the shell knows; within a path: any folders."""
@@ -21,9 +21,15 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 _VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
 _NESTED = re.compile(r"\$\((.*)\)|`(.*)`", re.S)
 _INTERPRETERS = re.compile(r"(?:python[\d.]*|node|perl|ruby|bun|deno|php)")
-_KEYWORDS = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi"})
+_KEYWORDS = frozenset({
+    "then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi", "coproc",
+})  # fmt: skip
+_BACKTICKS = re.compile(r"`([^`]*)`")
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
 _OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
 _MAX_DEPTH = 4  # commands within commands
+_MAX_WRAPPERS, _MAX_HEREDOCS, _MAX_BRACES = 8, 50, 64
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -42,13 +48,19 @@ class Program(msgspec.Struct, frozen=True):
     source: Program | None = None
 
 
+_UNCLEAR = Program("rm", ("-r", ANYTHING))
+"""Stands for what is nested too deep to be read."""
+
+
 def find_programs(command: str, folder: str = "", depth: int = 0) -> list[Program]:
     """Return what a command runs, in order, in this folder or those it changes into."""
-    if depth > _MAX_DEPTH:
-        return []
+    if depth > _MAX_DEPTH or command.count("<<") > _MAX_HEREDOCS:
+        return [_UNCLEAR]
     reader = _Reader(folder, depth)
     text = _HEREDOC.sub(lambda found: reader.read_heredoc(command[: found.start()], found), command)
+    text = _BACKTICKS.sub(r"$(\1)", text)
     reader.read(_tokens(text.replace("\\\n", "")))
+    reader.read_written_scripts()
     return reader.programs
 
 
@@ -62,6 +74,9 @@ def _tokens(text: str) -> list[str]:
         return re.findall(r"[;&|()<>\n]+|[^\s;&|()<>\"']+", text)
 
 
+_REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
+
+
 class _Reader:
     """Collects the programs of one command."""
 
@@ -70,6 +85,9 @@ class _Reader:
         self._folder, self._depth = folder, depth
         self._values: dict[str, list[str]] = {}
         self._piped: Program | None = None
+        self._texts: list[str] = []  # that the command writes or pipes: a script, if it runs one
+        self._runs_script = False
+        self._wrappers = 0
 
     def read_heredoc(self, head: str, found: re.Match[str]) -> str:
         """Return what stays of a command whose input is in it: input that is run is read as a program."""
@@ -79,7 +97,15 @@ class _Reader:
             self.programs += find_programs(found[4], self._folder, self._depth + 1)
         elif _INTERPRETERS.fullmatch(name):
             self.programs.append(Program(name, folder=self._folder, code=found[4]))
+        else:
+            self._texts.append(found[4])
         return found[3]
+
+    def read_written_scripts(self) -> None:
+        """Read what the command writes or pipes as programs, if it runs a script that may be it."""
+        if self._runs_script:
+            for text in self._texts:
+                self.programs += find_programs(text, self._folder, self._depth + 1)
 
     def read(self, tokens: Iterable[str]) -> None:
         """Read the words of a command, up to each operator."""
@@ -89,11 +115,13 @@ class _Reader:
         for token in (*tokens, ";"):
             if not token or set(token) - set(_PUNCTUATION):
                 if target:
-                    outputs += self._expand(token) if target in (">", ">|", "&>") else []
+                    outputs += self._expand(token) if target in _REPLACING and not token.isdigit() else []
+                    if target == "<<<":
+                        self._texts.append(token)
                 else:
                     words.append(token)
                 target = ""
-            elif set(token) & set("<>"):
+            elif set(token) & set("<>") and "(" not in token:
                 target = token
             else:
                 last = self._run(words, outputs)
@@ -105,6 +133,8 @@ class _Reader:
         words = [word for word in words if word]
         while words and words[0] in _KEYWORDS:
             words = words[1:]
+        if words[:1] == ["function"]:
+            words = [word for word in words[2:] if word not in _KEYWORDS]
         if words[:1] == ["for"] and words[2:3] == ["in"]:
             self._values[words[1]] = [value for word in words[3:] for value in self._expand(word)]
             return None
@@ -125,12 +155,20 @@ class _Reader:
         if name in ("cd", "pushd"):
             self._folder = posixpath.join(self._folder, arguments[0] if arguments else _OUTSIDE["HOME"])
             return None
-        if name in SHELLS or name == "eval":
-            script = " ".join(arguments) if name == "eval" else _script(arguments)
+        script = _script(arguments) if name in SHELLS else ""
+        is_script = name in ("source", ".") or bool(words and words[0].startswith("./"))
+        self._runs_script |= is_script or (name in SHELLS and not script)
+        if name in ("eval", "trap"):
+            script = " ".join(arguments if name == "eval" else arguments[:1])
+        if name in SHELLS or name in ("eval", "trap"):
             self.programs += find_programs(script, self._folder, self._depth + 1)
             return None
-        if name in WRAPPERS:
-            return self._note_wrapped(arguments, outputs, is_fed=name == "xargs")
+        if name in _RUNNERS:
+            return self._note_wrapped(arguments, outputs, is_fed=name in ("xargs", "parallel"))
+        if name in ("echo", "printf"):
+            self._texts.append(" ".join(arguments))
+        if name == "find":
+            self._note_run_by_find(arguments)
         code = _code(arguments) if _INTERPRETERS.fullmatch(name) else ""
         program = Program(name, arguments, self._folder, outputs, code)
         self.programs.append(program)
@@ -141,6 +179,10 @@ class _Reader:
     ) -> Program | None:
         """Note each of the words behind a wrapper that may be its program: options may have values."""
         last: Program | None = None
+        self._wrappers += 1
+        if self._wrappers > _MAX_WRAPPERS:
+            self.programs.append(_UNCLEAR)
+            return None
         count = len(self.programs)
         is_behind_option = False
         for index, word in enumerate(arguments):
@@ -151,6 +193,9 @@ class _Reader:
                 if not is_behind_option:
                     break
                 is_behind_option = False
+        if last is None and outputs:
+            last = Program("", folder=self._folder, outputs=outputs)
+            self.programs.append(last)
         if is_fed:
             self.programs[count:] = [
                 msgspec.structs.replace(program, is_fed=True, source=self._piped)
@@ -158,8 +203,21 @@ class _Reader:
             ]
         return last
 
+    def _note_run_by_find(self, arguments: Sequence[str]) -> None:
+        """Note what find runs for what it finds, which stands for `{}`."""
+        for at, word in enumerate(arguments):
+            if word in ("-exec", "-execdir", "-ok", "-okdir"):
+                run = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
+                for path in found_paths(arguments) if "{}" in run else run[:1]:
+                    self._note([path if part == "{}" else part for part in run], ())
+
     def _expand(self, word: str) -> list[str]:
-        """Return a word with the values of its variables; what is not known is any path."""
+        """Return a word with the values of its variables and braces; what is not known is any path."""
+        braces = _BRACES.search(word)
+        if braces is not None:
+            parts = braces[1].split(",")[:_MAX_BRACES]
+            head, tail = word[: braces.start()], word[braces.end() :]
+            return [value for part in parts for value in self._expand(head + part + tail)][:_MAX_BRACES]
         found = _VARIABLE.search(word)
         if found is None:
             return [ANYTHING if _NESTED.search(word) else word]
@@ -167,6 +225,18 @@ class _Reader:
         values = self._values.get(name) or [_OUTSIDE.get(name, ANYTHING)]
         rest = [_VARIABLE.sub(ANYTHING, part) for part in (word[: found.start()], word[found.end() :])]
         return [rest[0] + value + rest[1] for value in values]
+
+
+def found_paths(words: Sequence[str]) -> list[str]:
+    """Return what find looks for: its folders, below them the names it is limited to."""
+    end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
+    roots = list(words[:end]) or ["."]
+    names = [
+        name
+        for option, name in pairwise(words)
+        if option in ("-name", "-iname") and not {"!", "-not"} & set(words)
+    ]
+    return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
 
 
 def _script(arguments: Sequence[str]) -> str:

@@ -78,6 +78,48 @@ def test_what_can_be_undone_or_made_again_is_no_loss(command: str) -> None:
     assert loss(command) == ""
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm .e''nv", "rm `echo .env`", "$(echo rm) .env", "rm {.env,x}", "coproc rm .env", "exec 3>.env",
+        "echo x >&.env", "exec > .env", "echo $(< x) 1<> .env", "cat <(rm .env)",
+        "function f { rm .env; }; f",
+        "trap 'rm .env' EXIT", "watch rm .env", "strace rm .env", "parallel rm ::: .env",
+        "find . -type f -exec sed -i s/a/b/ {} +", "find . -name '.env' -exec cp /dev/null {} \\;",
+        "find . -exec sh -c 'rm \"$1\"' _ {} +", "grep -rl x . | xargs sed -i s/a/b/",
+        "sed -Ei s/a/b/ .env", "mv .env /tmp", "mv .env ../x", "cp x/.env .", "cp -t . x/.env",
+        "mv x/.env ./",
+        "sort -o .env x", "curl -o .env file:///x", "ed .env < x", "vim -es -c '%d|x' .env",
+        "awk '{print > \".env\"}' x", "awk 'BEGIN{system(\"rm .env\")}'", "tool --out=.env",
+        "echo 'rm .env' | sh", "bash <<< 'rm .env'", "cat <<E | sh\nrm .env\nE", "source <(echo rm .env)",
+        "cat > s.sh <<E\nrm .env\nE\nsh s.sh", "printf 'rm .env' > s.sh && chmod +x s.sh && ./s.sh",
+        "python3 -c \"open('.env', 'w').write('')\"", "python -c \"import os; os.replace('x', '.env')\"",
+        "node -e \"require('fs').writeFileSync('.env', '')\"", "ruby -e 'File.delete(\".env\")'",
+        "nice " * 2_000 + "rm .env", "cat <<E\nE\n" * 100 + "rm .env",
+    ],
+)  # fmt: skip
+def test_no_wrapping_hides_what_is_destroyed(command: str) -> None:
+    assert ".env" in loss(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la", "source .env && make", "set -a; . ./.env; set +a", "export $(grep -v '^#' .env | xargs)",
+        "[ -f .env ] && cat .env", "echo A=1 >> .env", "git add . && git commit -m 'fix: .env; rm -rf data'",
+        "python -c \"print(open('.env').read())\"", "python - <<E\nprint(open('.env').read())\nE",
+        "git ls-files | xargs sed -i s/a/b/", "grep -rl --include=*.py x . | xargs sed -i s/a/b/",
+        "find src -name '*.py' | xargs sed -i s/a/b/", "find . -name __pycache__ -exec rm -rf {} +",
+        "mv src/a.py /tmp", "mv src/* lib/", "mv .env .env.old", "cp -r src /tmp/x", "rm -f src/{a,b}.py",
+        "make -j$(nproc) && npm test", "bash build.sh && echo 'removed build'", "pytest 2>&1 | tail -5",
+        "cat > run.sh <<'E'\nset -e\npytest -q\nrm -rf build\nE\nchmod +x run.sh && ./run.sh",
+        "cat > a.py <<'E'\nopen('.env', 'w')\nE\npython a.py", "tar czf /tmp/x.tgz src", "watch -n1 ls",
+    ],
+)  # fmt: skip
+def test_everyday_commands_are_no_loss(command: str) -> None:
+    assert loss(command) == ""
+
+
 def test_a_command_in_a_folder_destroys_what_is_there() -> None:
     assert loss("rm app.log", "logs") == "logs/app.log"
     assert loss("rm ../.env", "logs") == ".env"
