@@ -28,6 +28,7 @@ def _words() -> dict[str | None, str]:
         "ambiguous option: %(option)s could match %(matches)s": tr(
             "ambiguous option: {option} could match {matches}", option="%(option)s", matches="%(matches)s"
         ),
+        "not allowed with argument %s": tr("can't be used with {argument}", argument="%s"),
         "expected one argument": tr("expected one argument"),
         "expected at least one argument": tr("expected at least one argument"),
         "ignored explicit argument %r": tr("takes no value (got {value})", value="%r"),

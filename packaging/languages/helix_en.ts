@@ -6151,6 +6151,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>Dry run: nothing was changed. With {yes}:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>Each question is asked three times: with the context that a policy leaves and the recall tools, with the same context alone, and with the whole history where it fits. Each time is a conversation of up to {requests} requests.</source>
             <translation type="unfinished" />
@@ -6179,6 +6184,11 @@
         <message>
             <location filename="../../helix_desktop/cli/terminal_approver.py" />
             <source>Enter numbers (1, 2), your own words, or nothing to skip:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>Enter the text to remove, then end it with {keys}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6901,6 +6911,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/argparse_texts.py" />
+            <source>can't be used with {argument}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>changed</source>
             <translation type="unfinished" />
@@ -6959,11 +6974,6 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>digests of outputs to redact</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
-            <source>dry run: pass {yes} to remove permanently</source>
             <translation type="unfinished" />
         </message>
         <message>

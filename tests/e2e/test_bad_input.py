@@ -129,6 +129,7 @@ UNUSABLE = [
     (turn("--from-handover", "last:"), "isn't the event of a handover."),
     (turn("--from-handover", "last:e0"), "isn't the event of a handover."),
     (turn("--from-handover", ":e3"), "No session of this workspace starts with ''."),
+    (turn("--session", "a", "--from-handover", "b"), "can't be used with --session"),
     (turn("--session", ""), "--session: must not be empty"),
     (turn("--base-url", " "), "--base-url: must not be empty"),
     (("changes", "revert", "--workspace", "ws", "--session", ""), "--session: must not be empty"),

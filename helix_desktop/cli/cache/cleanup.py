@@ -173,6 +173,8 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     """Run `cache forget`: show where a secret occurs, or redact it. Raises InvalidInput, DigestUnknown."""
     if args.lift:
         return await _allow_again(args, services, workspace)
+    if args.stdin and sys.stdin.isatty():
+        print_err(tr("Enter the text to remove, then end it with {keys}.", keys="Ctrl+D"))
     typed = _strip_newline(sys.stdin.read()) if args.stdin else ""
     request = RedactionRequest(
         typed, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha])
@@ -182,6 +184,8 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     if args.json:
         print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
         return 0
+    if not (args.yes or matches.is_empty):
+        print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
     for line in summary_lines(matches):
         print_out(translate(line))
     if files := workspace_files_note(matches):
@@ -196,8 +200,6 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
         )
     if matches.is_empty:
         print_out(tr("no occurrences found"))
-    elif not args.yes:
-        print_err(tr("dry run: pass {yes} to remove permanently", yes="--yes"))
     return 0
 
 
