@@ -80,4 +80,7 @@ class SizedDialog(TabsInReadingOrder, QDialog):
             width = max(self.width(), least.width())
             least.setHeight(max(self._least.height(), layout.totalMinimumHeightForWidth(width)))
         least.setHeight(min(least.height(), self.screen().availableSize().height()))
+        before = self.height()
         self.setMinimumSize(least)
+        if self.height() > before:  # from its top on, perhaps beyond the end of the screen
+            self.setGeometry(fitted_rect(self.geometry(), free_rect(self)))

@@ -129,7 +129,10 @@ def place_next_to(target: QRect, size: QSize, bounds: QRect) -> QRect:
 
     Where it fits on no side it stands on the one with the most room, and covers as little as it can.
     """
-    x = min(max(target.left(), bounds.left()), bounds.right() + 1 - size.width())
+    # Toward the middle: of the gauge, it would hide the figures at the right that it speaks of.
+    is_left = target.center().x() <= bounds.center().x()
+    aligned = target.left() if is_left else target.right() + 1 - size.width()
+    x = min(max(aligned, bounds.left()), bounds.right() + 1 - size.width())
     y = min(max(target.top(), bounds.top()), bounds.bottom() + 1 - size.height())
     sides = (
         (bounds.bottom() - target.bottom() - size.height(), QPoint(x, target.bottom() + 1 + _GAP_PX)),

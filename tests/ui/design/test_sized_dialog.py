@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 
 
@@ -45,6 +46,22 @@ def test_it_shrinks_from_its_own_height_and_grows_from_any(qtbot: QtBot) -> None
     dialog.move(100, available.bottom() - 199)
     dialog.fit_height(500)
     assert (dialog.height(), dialog.geometry().bottom()) == (500, available.bottom())
+    dialog.close()
+
+
+def test_one_that_grows_with_what_is_in_it_stays_on_the_screen(qtbot: QtBot) -> None:
+    """A list was opened: the buttons below it left the screen."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog, part = SizedDialog(parent, (300, 200), (200, 100)), QWidget()
+    dialog.setLayout(column(part))
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    available = dialog.screen().availableGeometry()
+    dialog.move(100, available.bottom() - 249)
+    part.setMinimumHeight(400)
+    qtbot.waitUntil(lambda: dialog.height() >= 400)
+    assert available.contains(dialog.geometry())
     dialog.close()
 
 

@@ -443,6 +443,8 @@ def test_esc_and_a_click_outside_close_the_switcher(qtbot: QtBot, window: MainWi
     [
         ("helix-desktop", "HD"),
         ("Helix", "HE"),
+        ("repo2", "R2"),
+        ("2048", "20"),
         ("weather_bot v2", "WB"),
         ("数据", "数"),
         ("", "?"),

@@ -34,6 +34,16 @@ def test_a_callout_stays_inside_and_covers_nothing_where_there_is_room(
     assert not (has_room and place.intersects(target))
 
 
+def test_a_callout_stands_toward_the_middle() -> None:
+    """Of the gauge at the right, it hid the figures beside it."""
+    for target in (QRect(700, 20, 60, 30), QRect(120, 20, 60, 30)):
+        place = place_next_to(target, _CALLOUT, _BOUNDS)
+        assert place.left() == target.left() or place.right() == target.right()
+        assert abs(place.center().x() - _BOUNDS.center().x()) < abs(
+            target.center().x() - _BOUNDS.center().x()
+        )
+
+
 def _press(tour: Tour, key: Qt.Key) -> None:
     focused = QApplication.focusWidget()
     QTest.keyClick(focused if focused is not None else tour.callout, key)

@@ -49,11 +49,16 @@ def default_color(workspace_id: str) -> str:
 
 
 def default_initials(name: str) -> str:
-    """One or two signs for a name: the initials of its first two words, or one word's first two letters."""
+    """Return one or two signs for a name: the initials of two words, or the first two letters of one.
+
+    Of one word that ends with a number, its first letter and last digit: `repo` and `repo2` differ.
+    """
     words = [word for word in name.replace("-", " ").replace("_", " ").replace(".", " ").split() if word]
     if not words:
         return "?"
     if len(words) == 1:
+        if words[0][:1].isalpha() and words[0][-1].isdigit():
+            return (words[0][0] + words[0][-1]).upper()
         return words[0][:2].upper() if words[0].isascii() else words[0][:1]
     return (words[0][:1] + words[1][:1]).upper()
 
