@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QBasicTimer, QPointF, QRectF, QSize, Qt, QTimerEvent
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QFontMetrics,
     QFontMetricsF,
+    QHideEvent,
     QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
+    QShowEvent,
     QTextLayout,
     QTextOption,
 )
@@ -21,6 +23,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QSty
 
 from helix_desktop.domain.text_format import title_number
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
+from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -31,6 +34,7 @@ from helix_desktop.words.numbers import keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
 _FEW_LETTERS_PX = 40  # a text that ends before that says nothing
+_RUNNING_ICON, _TURN_MS, _TURN_DEG = "loader-circle", 80, 30
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
 
@@ -327,7 +331,7 @@ class SelectableText(Themed, QLabel):
 
 
 class IconLabel(Themed, QLabel):
-    """One tinted icon that is only looked at."""
+    """One tinted icon that is only looked at; the one for work that runs turns, unless motion is reduced."""
 
     def __init__(
         self, icon_name: str, *, px: int = 15, width_px: int = 0, color_token: str = "faint"
@@ -342,12 +346,14 @@ class IconLabel(Themed, QLabel):
         self._icon_name = icon_name
         self._px = px
         self._color_token = color_token
+        self._timer, self._angle = QBasicTimer(), 0
         self.tint(LIGHT)
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
         """Show another icon in another token's color."""
         self._icon_name, self._color_token = icon_name, color_token
         self.tint(self._theme)
+        self._turn_or_rest()
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""
@@ -357,3 +363,39 @@ class IconLabel(Themed, QLabel):
         self.setPixmap(
             pixmap(self._icon_name, getattr(theme, self._color_token), px, self.devicePixelRatioF())
         )
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Turn while in sight."""
+        super().showEvent(event)
+        self._turn_or_rest()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest."""
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def timerEvent(self, event: QTimerEvent) -> None:
+        """Turn a step further."""
+        self._angle = (self._angle + _TURN_DEG) % 360
+        self._turn_or_rest()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the icon as it is turned now."""
+        if not self._angle:
+            super().paintEvent(event)
+            return
+        painter, middle = QPainter(self), QRectF(self.rect()).center()
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.translate(middle)
+        painter.rotate(self._angle)
+        painter.translate(-middle)
+        painter.drawPixmap(0, 0, self.pixmap())
+
+    def _turn_or_rest(self) -> None:
+        turns = self._icon_name == _RUNNING_ICON and self.isVisible() and not is_motion_reduced()
+        if not turns:
+            self._timer.stop()
+            self._angle = 0
+        elif not self._timer.isActive():
+            self._timer.start(_TURN_MS, self)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
+from helix_desktop.ui.design.motion import reduce_motion
 
 
 def test_a_title_that_is_cut_keeps_its_number(qtbot: QtBot) -> None:
@@ -17,3 +18,24 @@ def test_a_title_that_is_cut_keeps_its_number(qtbot: QtBot) -> None:
     assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
     label.set_full_text("The gross total is wrong (see e12), find out why")
     assert label.text().endswith("…")
+
+
+def test_the_icon_of_work_that_runs_turns_unless_motion_is_reduced(qtbot: QtBot) -> None:
+    """Another icon stands upright again."""
+    moving = IconLabel("loader-circle")
+    qtbot.addWidget(moving)
+    moving.show()
+    upright = moving.grab().toImage()
+    qtbot.waitUntil(lambda: moving.grab().toImage() != upright)
+    reduce_motion("on")
+    try:
+        qtbot.waitUntil(lambda: moving.grab().toImage() == upright)
+    finally:
+        reduce_motion("off")
+    moving.hide()
+    moving.show()
+    qtbot.waitUntil(lambda: moving.grab().toImage() != upright)
+    moving.show_icon("check", "muted")
+    still = IconLabel("check", color_token="muted")
+    qtbot.addWidget(still)
+    assert moving.grab().toImage() == still.grab().toImage()

@@ -14,10 +14,9 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
-    QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QGraphicsDropShadowEffect,
@@ -31,16 +30,14 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
-from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.mirror import mirror, turn_back
-from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.themed import set_style_sheet
 
 _LINE_PX, _MAX_LINES = 30, 8
 _EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
 _MIN_WIDTH_PX = 240
-_SPIN_MS, _SPIN_DEG = 80, 30
 _FROM_RIGHT = ("R", "AL")  # directions of letters
 _COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 
@@ -123,46 +120,6 @@ class _Delegate(QStyledItemDelegate):
         painter.restore()
 
 
-class _Spinner(QWidget):
-    """Turns while it is visible."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.chat_style: ChatStyle | None = None
-        self._angle = 0
-        self._timer = QTimer(self, interval=_SPIN_MS)
-        self._timer.timeout.connect(self._turn)
-        self.setFixedSize(14, 14)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Turn."""
-        if not is_motion_reduced():
-            self._timer.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Rest."""
-        self._timer.stop()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the icon as it is turned now."""
-        if self.chat_style is None:
-            return
-        painter = QPainter(self)
-        paint_icon(
-            painter,
-            self.chat_style,
-            "loader-circle",
-            self.chat_style.theme.muted,
-            QRectF(self.rect()),
-            self._angle,
-        )
-        painter.end()
-
-    def _turn(self) -> None:
-        self._angle = (self._angle + _SPIN_DEG) % 360
-        self.update()
-
-
 class CompletionPopup(QFrame):
     """Rows above the composer; the keyboard stays in the text."""
 
@@ -189,7 +146,7 @@ class CompletionPopup(QFrame):
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
         self._note = ElidedLabel()
         self._note.setObjectName("completion_note")
-        self._spinner = _Spinner()
+        self._spinner = IconLabel("loader-circle", px=14, color_token="muted")
         note = row(self._spinner, self._note, margins=(9, 2, 9, 3), gap=7)
         note.setStretch(1, 1)
         self._foot = QWidget()
@@ -214,7 +171,8 @@ class CompletionPopup(QFrame):
 
     def set_style(self, style: ChatStyle) -> None:
         """Take the colors and sizes of the chat."""
-        self._delegate.chat_style = self._spinner.chat_style = style
+        self._delegate.chat_style = style
+        self._spinner.tint(style.theme)
         self._note.setFont(style.font(SMALL))
         look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
         set_style_sheet(self._note, f"QLabel {{ {look} }}")
