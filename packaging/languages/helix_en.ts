@@ -15322,12 +15322,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/estimate.py" />
             <source>Message: ≈ {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/estimate.py" />
             <source>Message: ≈ {tokens} tokens, room for {free}</source>
             <translation type="unfinished" />
         </message>

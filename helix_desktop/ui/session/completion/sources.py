@@ -36,7 +36,7 @@ class ComposerCompletions(QObject):
         start = context.async_actions.start
         self.files = FileCompletions(self._file_index, conversation, start)
         self.mentions = FileMentions(composer, self._file_index, lambda: (workspace(), conversation()), start)
-        self.mentions.looked_up.connect(composer_controller.count_mentioned)
+        self.mentions.looked_up.connect(composer_controller.estimate.count_mentioned)
         commands = CommandCompletions(
             context.services.prompt_files, composer_controller.slash_commands, workspace
         )

@@ -1,20 +1,17 @@
-"""The message being written: the draft, its price in tokens, and sending it."""
+"""The message being written: its draft, and sending it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files, with_mentioned
+from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext
@@ -22,13 +19,13 @@ from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.shell_data import FAILED_WRITE, Banner
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
+from helix_desktop.ui.session.composer.estimate import MessageEstimate
 from helix_desktop.ui.session.composer.outgoing import OutgoingMessage, OutgoingMessages
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft, UnsavedDrafts
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
-from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import SlashCommand, find_slash_command
 from helix_desktop.words.translation import Translator, translate
@@ -36,7 +33,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Session")
 _text = TextContext("Session")
 
-_COUNT_AFTER_MS = 250
 SESSION_MODEL = _text("Model for this session")
 """For what a model was chosen that the workspace's default does not answer."""
 
@@ -64,16 +60,14 @@ class ComposerController(QObject):
         self.attachments = DraftAttachments(context, self._save_changed_draft)
         self.unsaved = UnsavedDrafts(context.window.banners)
         self.outgoing = OutgoingMessages()
-        self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
-        self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
-        self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
+        self.estimate = MessageEstimate(context, self.attachments)
         self.slash_commands = SlashCommands(context.window.commands)
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.stop_requested.connect(lambda: start(self._stop(), "stop"))
         widget.text_paused.connect(self._on_text_paused)
-        widget.text_changed.connect(lambda _: self._count_timer.start())
-        self.attachments.changed.connect(self._count_timer.start)
+        widget.text_changed.connect(lambda _: self.estimate.schedule())
+        self.attachments.changed.connect(self.estimate.schedule)
         self.attachments.edited.connect(lambda: self._on_text_paused(widget.draft()))
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
@@ -88,6 +82,7 @@ class ComposerController(QObject):
         self.widget.set_text("")
         self.show_availability()
         self.attachments.show(workspace, conversation)
+        self.estimate.show(workspace, conversation)
         await self._leave(*previous, previous_text, was_loaded)
         if workspace is None or conversation is None:
             return
@@ -120,7 +115,7 @@ class ComposerController(QObject):
             if before:
                 self.widget.set_text(before + typed)
             self.attachments.refresh()
-            self._count_timer.start()
+            self.estimate.schedule()
             if error is None or (unsaved is not None and unsaved.is_whole):
                 self._without_draft = None
                 if unsaved or typed or draft != stored:
@@ -304,7 +299,7 @@ class ComposerController(QObject):
 
     def _take_attachments(self, message: OutgoingMessage) -> None:
         message.attachments = self.attachments.take(message.conversation.session.id)
-        self.widget.set_estimate("")
+        self.estimate.clear()
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
@@ -425,34 +420,6 @@ class ComposerController(QObject):
             draft = self.outgoing.with_draft(session, stored.text, self.attachments.of(session))
             await workspace.store.save_draft(session, draft.text, draft.attachments)
 
-    def recount(self) -> None:
-        """Count the message on screen again: what it has room for may be another."""
-        if not self._count_timer.isActive() and (self.widget.text() or self.attachments.current()):
-            self._count_timer.start()
-
-    def count_mentioned(self, attachments: Sequence[Attachment]) -> None:
-        """Count what the files that the text mentions will add to the message."""
-        self._mentioned = attachments
-        self.recount()
-
-    async def _show_estimate(self) -> None:
-        text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
-        if workspace is None or conversation is None:
-            return
-        sees_images = conversation.model.images
-        message = await self._services.prompt_files.preview(workspace.id, text)
-        tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
-        attachments = with_mentioned(self.attachments.current(), self._mentioned if text else ())
-        total = tokens + sum(
-            attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
-            for attachment in attachments
-        )
-        total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
-        if text == self.widget.text() and conversation is self._conversation:
-            now = conversation.window.measure()[1]
-            free = max(0, now.window - now.used - now.reserve)
-            self.widget.set_estimate(_estimate_text(total, free, now.ratio))
-
 
 async def _is_deleted(workspace: OpenWorkspace, conversation: Conversation) -> bool:
     """Return True if a session was deleted permanently: its draft went with it, and is not to come back."""
@@ -464,13 +431,3 @@ async def _is_deleted(workspace: OpenWorkspace, conversation: Conversation) -> b
     except StoreError:
         return False
     return conversation.session.id not in {session.id for session in sessions}
-
-
-def _estimate_text(tokens: int, free: int, ratio: float) -> str:
-    """Return a message's tokens by our count; if it does not fit, as the model counts, like its room."""
-    if not tokens:
-        return ""
-    if tokens * ratio > free:
-        count = format_tokens(round(tokens * ratio))
-        return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=count, free=format_tokens(free))
-    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens))
