@@ -3483,11 +3483,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
-            <source>No files changed since then.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>No files changed yet. Files that the agent or its commands change appear here.</source>
             <translation type="unfinished" />

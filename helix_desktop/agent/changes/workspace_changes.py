@@ -17,6 +17,7 @@ from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.context.log.recorded_changes import (
     LoggedCapture,
     LoggedChanges,
+    changes_after,
     joined_changes,
     logged_changes,
     selected_changes,
@@ -110,12 +111,14 @@ class WorkspaceChanges:
         return await self._plan(changes, captures, selection)
 
     async def plan_rewind(self, session: str, seq: int) -> RevertPlan:
-        """Return what taking back every change of the agent behind event `seq` would do.
+        """Return what bringing the files to what they were at event `seq` would do.
 
-        What the user or another program changed stays; what is taken back already is left out.
+        Reverts made since are taken back with the changes of the agent. What the user or another program
+        changed stays.
         """
-        later = (await self.of_session(session)).by_agent(after=seq)
-        return await self.plan(session, RevertSelection(later, scope="rewind"))
+        rows = (await self.of_session(session)).captures
+        changes, captures = await asyncio.to_thread(changes_after, rows, seq)
+        return await self._plan(changes, captures, RevertSelection((), scope="rewind"))
 
     async def plan_redo(self, session: str, capture: str) -> RevertPlan:
         """Return what redoing would do: of a revert, all that it took back; of another capture, itself."""

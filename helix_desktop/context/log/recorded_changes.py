@@ -198,7 +198,8 @@ def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place
     """Return which paths of which captures are taken back, and in which row others were redone.
 
     A revert names captures. It took back their changes of a path if it changed that path; or if the path was
-    already as it was before the first of them, and no later call changed it that the revert does not name.
+    already as it was before the first of them, and no later call changed it that the revert does not name. A
+    rewind names the reverts too that it takes back: what these had taken back stands again, unless named too.
     """
     by_path: dict[str, list[str]] = {}  # the calls that changed a path
     states: dict[str, FileState | None] = {}
@@ -218,22 +219,56 @@ def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place
 
     for number, row in enumerate(rows):
         captures[row.capture] = row
-        own = {change.path for change in row.changes}
         for change in row.changes:
             states[change.path] = change.after
             if row.source in ("tool", "command"):
                 by_path.setdefault(change.path, []).append(row.capture)
-        for path, targets in _targets(row, captures, reverted).items():
-            first, last = targets[0][1], targets[-1][1]
-            left = last.after if _is_redo(row, captures[targets[0][0]]) else first.before
-            calls = by_path.get(path, [])
-            later = calls[calls.index(targets[0][0]) + 1 :] if targets[0][0] in calls else []
-            is_last = all(call in row.reverts or (call, path) in reverted for call in later)
-            if (path in own and row.scope != "hunk") or (is_last and states[path] == left):
-                for capture, _ in targets:
-                    flip((capture, path), number)
-                    flipped.setdefault((row.capture, path), []).append((capture, path))
+        for place in _taken_back(row, captures, states, by_path, reverted):
+            if row.scope == "rewind" and place in reverted:
+                continue
+            flip(place, number)
+            flipped.setdefault((row.capture, place[1]), []).append(place)
     return reverted, redone
+
+
+def _taken_back(
+    row: RecordedChanges,
+    captures: Mapping[str, RecordedChanges],
+    states: Mapping[str, FileState | None],
+    by_path: Mapping[str, Sequence[str]],
+    reverted: Set[_Place],
+) -> list[_Place]:
+    """Return what a revert took back or redid, by the states that it left."""
+    own = {change.path for change in row.changes}
+    if row.scope == "rewind":
+        return _rewound([captures[capture] for capture in row.reverts if capture in captures], states, own)
+    places: list[_Place] = []
+    for path, targets in _targets(row, captures, reverted).items():
+        first, last = targets[0][1], targets[-1][1]
+        left = last.after if _is_redo(row, captures[targets[0][0]]) else first.before
+        calls = by_path.get(path, [])
+        later = calls[calls.index(targets[0][0]) + 1 :] if targets[0][0] in calls else []
+        is_last = all(call in row.reverts or (call, path) in reverted for call in later)
+        if (path in own and row.scope != "hunk") or (is_last and states[path] == left):
+            places += [(capture, path) for capture, _ in targets]
+    return places
+
+
+def _rewound(
+    rows: Sequence[RecordedChanges], states: Mapping[str, FileState | None], changed: Set[str]
+) -> list[_Place]:
+    """Return what a rewind over rows took back, the newest first: where files are as before all of them."""
+    first: dict[str, FileState | None] = {}
+    for row in rows:
+        for change in row.changes:
+            first.setdefault(change.path, change.before)
+    is_back = {path for path, state in first.items() if path in changed or states[path] == state}
+    return [
+        (row.capture, change.path)
+        for row in reversed(rows)
+        for change in row.changes
+        if change.path in is_back
+    ]
 
 
 def _targets(
@@ -303,8 +338,11 @@ def selected_changes(
     taken back itself.
     """
     ids, paths = set(selection.captures), frozenset(selection.paths)
+    standing = {(row.capture, change.path) for row in rows for change in row.changes if row.capture in ids}
+    standing -= {(row.capture, path) for row in rows for path in row.reverted}
     for row in rows:
-        if row.scope == "hunk" and not ids.isdisjoint(row.reverts) and not with_reverted:
+        places = {(capture, change.path) for capture in row.reverts for change in row.changes}
+        if row.scope == "hunk" and not standing.isdisjoint(places) and not with_reverted:
             ids.add(row.capture)
     _, redone = _standing(rows)
     changes: list[tuple[int, FileChange]] = []
@@ -320,6 +358,13 @@ def selected_changes(
             changes += found
             captures.append(row.capture)
     return [change for _, change in sorted(changes, key=itemgetter(0))], captures
+
+
+def changes_after(rows: Iterable[RecordedChanges], seq: int) -> tuple[list[FileChange], list[str]]:
+    """Return what the agent and reverts changed behind event `seq`, joined by path, and their captures."""
+    later = [row for row in rows if row.place > seq and row.source != "outside"]
+    changes = joined_changes(change for row in later for change in row.changes)
+    return changes, [row.capture for row in later]
 
 
 def joined_changes(changes: Iterable[FileChange]) -> list[FileChange]:

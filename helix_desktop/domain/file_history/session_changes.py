@@ -78,12 +78,12 @@ class SessionChanges(msgspec.Struct, frozen=True):
     files: tuple[FileSummary, ...] = ()
     turns: int = 0
 
-    def by_agent(self, turn: int | None = None, after: int = -1) -> tuple[str, ...]:
-        """Return the captures of the agent's calls: of one turn, or after an event; else all."""
+    def by_agent(self, turn: int | None = None) -> tuple[str, ...]:
+        """Return the captures of the agent's calls: of one turn, else all."""
         return tuple(
             row.capture
             for row in self.captures
-            if row.source in ("tool", "command") and turn in (None, row.turn) and row.place > after
+            if row.source in ("tool", "command") and turn in (None, row.turn)
         )
 
 

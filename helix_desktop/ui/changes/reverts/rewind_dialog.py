@@ -158,14 +158,10 @@ class RewindDialog(Themed, SizedDialog):
         count = files_changed(self.files.plan, self.files.choices)
         if not self._is_planned:
             self._files_note.setText(tr("Looking at the files…"))
-        elif count or self.files.plan.files:
-            self._files_note.setText(
-                tr.plural(count, "%n file goes back.", "%n files go back.")
-                if count
-                else tr("No file goes back.")
-            )
+        elif count:
+            self._files_note.setText(tr.plural(count, "%n file goes back.", "%n files go back."))
         else:
-            self._files_note.setText(tr("No files changed since then."))
+            self._files_note.setText(tr("No file goes back."))
         self._files_note.setVisible(with_files)
         self.files.setVisible(with_files and bool(self.files.plan.files))
         can_rewind = bool(count) if self.part == "files" else True

@@ -1,4 +1,4 @@
-"""Whatever was done, reverted and redone in any order: a rewind to the beginning brings every file back."""
+"""Whatever was done, reverted, redone and rewound in any order: a rewind brings what the files were then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.recorded_changes import logged_changes, selected_changes, session_changes
+from helix_desktop.context.log.recorded_changes import (
+    changes_after,
+    logged_changes,
+    selected_changes,
+    session_changes,
+)
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges, RevertScope
@@ -23,19 +28,23 @@ PATHS = ("a", "b")
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One action: a call that writes new texts into some paths; or a revert or redo of a numbered capture."""
+    """One action: a call that writes new texts into some paths; a revert or redo of a numbered capture; or a
+    rewind to before a numbered step."""
 
-    action: Literal["call", "revert", "revert one file", "redo"]
+    action: Literal["call", "revert", "revert one file", "revert hunk", "redo", "rewind"]
     number: int
     writes: tuple[bool, bool]
 
 
 steps = st.builds(
     Step,
-    st.sampled_from(("call", "call", "revert", "revert one file", "redo")),
+    st.sampled_from(("call", "call", "revert", "revert one file", "revert hunk", "redo", "rewind")),
     st.integers(0, 9),
     st.tuples(st.booleans(), st.booleans()),
 )
+
+
+Mark = tuple[int, bytes | None, bytes | None]
 
 
 class Life:
@@ -52,6 +61,10 @@ class Life:
         """The changes so far."""
         own = logged_changes("s", self.log)
         return session_changes("s", own, own.captures, self.lists)
+
+    def mark(self) -> Mark:
+        """Return the last event, and what the files are at it."""
+        return len(self.log), self.files.read("a"), self.files.read("b")
 
     def record(self, captured: CapturedChanges | None) -> None:
         """Record a capture."""
@@ -77,6 +90,14 @@ class Life:
         plan = await self.history.plan_revert(changes, captures)
         return msgspec.structs.replace(plan, captures=tuple(captures), scope=selection.scope)
 
+    async def rewind(self, seq: int) -> None:
+        """Bring the files to what they were at an event."""
+        changes, captures = changes_after(self.changes.captures, seq)
+        plan = await self.history.plan_revert(changes, captures)
+        assert {file.status for file in plan.files} <= {"ready", "same"}
+        plan = msgspec.structs.replace(plan, captures=tuple(captures), scope="rewind")
+        self.record(await self.history.revert("s", plan, {}))
+
     async def revert(self, number: int, scope: RevertScope, paths: tuple[str, ...] = ()) -> None:
         """Take back a capture, as far as nothing later stands in the way."""
         captures = [
@@ -87,31 +108,40 @@ class Life:
             self.record(await self.history.revert("s", await self.plan(selection), {}))
 
 
-@given(st.lists(steps, max_size=12))
-def test_a_rewind_brings_all_back(actions: list[Step]) -> None:
-    asyncio.run(live(actions))
+@given(st.lists(steps, max_size=12), st.integers(0, 12))
+def test_a_rewind_brings_all_back(actions: list[Step], to: int) -> None:
+    asyncio.run(live(actions, to))
 
 
-async def live(actions: list[Step]) -> None:
-    """Do the actions, then take back everything; check what is said of it."""
+async def live(actions: list[Step], to: int) -> None:
+    """Do the actions, rewind to before one of them, then to the beginning; check what is said of it."""
     life = Life()
     life.files.write("a", b"before")
     await life.history.start()
+    sent = [life.mark()]
     for step in actions:
-        match step.action:
-            case "call":
-                await life.call(step.writes)
-            case "revert":
-                await life.revert(step.number, "step")
-            case "revert one file":
-                await life.revert(step.number, "file", ("a",))
-            case "redo":
-                await life.revert(step.number, "redo")
-    plan = await life.plan(RevertSelection(life.changes.by_agent(), scope="rewind"))
-    assert {file.status for file in plan.files} <= {"ready", "same"}
-    life.record(await life.history.revert("s", plan, {}))
-    assert (life.files.read("a"), life.files.read("b")) == (b"before", None)
-    changes = life.changes
-    assert all(file.status == "reverted" for file in changes.files if file.before != file.after)
-    again = await life.plan(RevertSelection(changes.by_agent(), scope="rewind"))
-    assert {file.status for file in again.files} <= {"same"}
+        await act(life, step, sent)
+        sent.append(life.mark())
+    for mark in (sent[min(to, len(actions))], sent[0]):
+        await life.rewind(mark[0])
+        assert life.mark()[1:] == mark[1:]
+    assert all(file.status == "reverted" for file in life.changes.files if file.before != file.after)
+    changes, _ = changes_after(life.changes.captures, 0)
+    assert not changes
+
+
+async def act(life: Life, step: Step, sent: list[Mark]) -> None:
+    """Do one action."""
+    match step.action:
+        case "call":
+            await life.call(step.writes)
+        case "revert":
+            await life.revert(step.number, "step")
+        case "revert one file":
+            await life.revert(step.number, "file", ("a",))
+        case "revert hunk":
+            await life.revert(step.number, "hunk", ("a",))
+        case "redo":
+            await life.revert(step.number, "redo")
+        case "rewind":
+            await life.rewind(sent[step.number % len(sent)][0])

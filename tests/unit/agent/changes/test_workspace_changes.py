@@ -10,7 +10,7 @@ import pytest
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, writes
@@ -117,6 +117,22 @@ async def test_a_rewind_leaves_what_the_user_changed_and_what_was_before_the_eve
     plan = await changes_of(rig).plan_rewind(rig.conversation.session.id, seq)
     assert [(file.path, file.status) for file in plan.files] == [("b.txt", "ready"), ("c.txt", "ready")]
     assert plan.scope == "rewind"
+
+
+async def test_a_rewind_brings_what_was_there_before_the_message_though_a_part_was_reverted_by_hand() -> None:
+    rig = await started([writes(a_txt="one\n2\n")], [])
+    session = rig.conversation.session.id
+    (edit,) = (await session_changes(rig)).captures
+    sent = [record.seq for record in rig.conversation.session.log if isinstance(record.event, UserSpoke)]
+    await revert(rig, RevertSelection((edit.capture,), ("a.txt",), hunks=(0,)))
+    assert rig.files.read("a.txt") == b"one\ntwo\n"
+    assert not (await changes_of(rig).plan_rewind(session, sent[0])).files
+    turn = await changes_of(rig).plan(session, RevertSelection((edit.capture,), scope="turn"))
+    assert not turn.files
+    after_edit = await changes_of(rig).plan_rewind(session, sent[1])
+    assert await changes_of(rig).revert(session, after_edit, {}) is not None
+    assert rig.files.read("a.txt") == b"one\n2\n"
+    assert statuses(await session_changes(rig)) == {"a.txt": "open"}
 
 
 async def test_a_hunk_is_taken_back_alone_and_then_the_rest() -> None:
