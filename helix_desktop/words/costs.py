@@ -103,14 +103,19 @@ def price_text(estimate: CostEstimate) -> str:
     return tr("≈ {cost}", cost=format_usd(estimate.cost))
 
 
-def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
+def cost_text(tokens: int, cost: float, demo: bool = False, is_estimated: bool = False) -> str:
     """Return what work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
     if not tokens:
         return ""
     text = format_token_count(tokens)
+    if is_estimated:
+        text = tr("≈ {tokens}", tokens=text)
     if demo:
         return text
-    return f"{text} · {format_usd(cost) if cost else tr('price unknown')}"
+    if not cost:
+        return f"{text} · {tr('price unknown')}"
+    price = format_usd(cost)
+    return f"{text} · {tr('≈ {cost}', cost=price) if is_estimated else price}"
 
 
 def parse_tokens(text: str) -> int:

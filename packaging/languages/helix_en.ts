@@ -9725,6 +9725,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>≈ {tokens}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>≈ {tokens} sent and received</source>
             <translation type="unfinished" />
         </message>

@@ -71,6 +71,7 @@ class HandoverCard:
     threshold: float = 0.0
     spent: int = 0  # tokens in and out of all its calls
     cost: float = 0.0  # US dollars
+    is_estimated: bool = False  # what it took, as a provider reported nothing
     refused: str = ""  # what a model before wrote that was not used
     origin: str = ""  # the session that it is of, and its title; empty: this one
     origin_title: str = ""
@@ -163,6 +164,7 @@ class ObservationsCard:
     prompt: str = ""
     spent: int = 0
     cost: float = 0.0
+    is_estimated: bool = False
     refused: str = ""
     placed_seq: int = 0
     is_undone: bool = False
@@ -252,6 +254,7 @@ class FailureCard:
     fix: str = ""
     is_turn: bool = False
     is_limit: bool = False
+    is_estimated: bool = False
     demo: bool = False
 
 

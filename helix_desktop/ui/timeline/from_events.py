@@ -168,6 +168,7 @@ class _CardReducer:
                 return FailureCard(
                     *(seq, at, tried.what, tried.why, tried.spent, tried.cost, tried.refused, retry, safe),
                     demo=self._is_demo,
+                    is_estimated=tried.estimated,
                 )
             case TurnEnded(how="failed") as ended:
                 is_limit = ended.cause == "budget"
@@ -281,6 +282,7 @@ class _CardReducer:
             prompt=event.prompt,
             spent=event.spent,
             cost=event.cost,
+            is_estimated=event.estimated,
             refused=event.refused,
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
@@ -316,6 +318,7 @@ def _handover(
         threshold=event.threshold,
         spent=event.spent,
         cost=event.cost,
+        is_estimated=event.estimated,
         refused=event.refused,
         origin=event.origin,
         origin_title=event.origin_title,

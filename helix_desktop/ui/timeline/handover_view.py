@@ -154,7 +154,7 @@ class HandoverView(Card):
             messages,
             model_pill(card),
             Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
-            *cost_pills(card.spent, card.cost, card.demo),
+            *cost_pills(card),
         ]
         if not card.is_revision:
             pills.append(Pill(format_exact_duration(card.duration_ms), icon_name="clock"))

@@ -102,7 +102,7 @@ class ObservationsView(Card):
             Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
             Pill(card.messages, icon_name="message-square"),
             model_pill(card),
-            *cost_pills(card.spent, card.cost, card.demo),
+            *cost_pills(card),
             Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
         if card.index:
