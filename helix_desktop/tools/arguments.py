@@ -81,6 +81,18 @@ def _json_type(hint: Any, descriptions: Mapping[str, str]) -> dict[str, Any]:
     return _json_type(options[0], descriptions) if options else {"type": _KINDS[hint]}
 
 
-def _signature(kind: type[Arguments]) -> str:
-    names = [field.name if field.required else f"{field.name}?" for field in msgspec.structs.fields(kind)]
-    return ", ".join(names)
+def _signature(kind: type[msgspec.Struct]) -> str:
+    hints = get_type_hints(kind)
+    return ", ".join(
+        f"{field.name}{'' if field.required else '?'}{_choices(hints[field.name])}"
+        for field in msgspec.structs.fields(kind)
+    )
+
+
+def _choices(hint: Any) -> str:
+    """Return what a value may be where its name does not say it: one of these, or a list of objects."""
+    if get_origin(hint) is Literal:
+        return f" (one of {', '.join(get_args(hint))})"
+    if get_origin(hint) is tuple and issubclass(hint.__args__[0], msgspec.Struct):
+        return f" (each {{{_signature(hint.__args__[0])}}})"
+    return next(filter(None, map(_choices, get_args(hint))), "") if get_origin(hint) is not tuple else ""

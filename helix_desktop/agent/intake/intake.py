@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
 from helix_desktop.context.intake.describe import describe_output, describe_text
-from helix_desktop.context.intake.output_names import insert_names
+from helix_desktop.context.intake.output_names import insert_names, names_tokens
 from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
@@ -292,13 +292,24 @@ def _shown_size(result: ToolResult, text: str) -> int:
 
 
 def _preview(text: str, content: PreviewInput, budget: int) -> str:
-    """Return head, errors and tail of a text, the names in what is left out, and the marker."""
+    """Return head, errors and tail of a text, the names in what is left out, and the marker.
+
+    What the names leave of their share the lines take.
+    """
     is_log = tool_kind(content.name) == "command"
     names_budget = int(budget * (_LOG_NAMES_SHARE if is_log else _NAMES_SHARE))
+    previewed = _lines_and_names(text, content, budget - names_budget, names_budget)
+    spare = names_budget - names_tokens(previewed)
+    if previewed == text or spare <= names_budget // 2:
+        return previewed
+    return _lines_and_names(text, content, budget - names_budget + spare, names_budget - spare)
+
+
+def _lines_and_names(text: str, content: PreviewInput, lines_budget: int, names_budget: int) -> str:
     preview = preview_output(
         text,
         content.digest,
-        budget - names_budget,
+        lines_budget,
         content.exit_code,
         content.handle_digits,
         content.lines_before,

@@ -43,7 +43,7 @@ def parse_handle(text: str) -> str | EntryRange:
     raise ToolError(
         f"{text[:80]!r} is not a hash of cached content.",
         "A hash is the hex digits in a [CACHED] marker, 8 or more of them; an entry is a number such as e39.",
-        "Copy it from the marker.",
+        "Copy it from the marker, or find it by words with search_cached_content.",
     )
 
 

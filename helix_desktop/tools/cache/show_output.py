@@ -60,12 +60,11 @@ class ShowOutput(UnguardedTool[ShowArguments]):
 
     async def _resolve(self, text: str) -> str:
         """Return the digest of what a hash, an entry number or the target of a call names."""
-        digest = self._newest_output(text.strip())
-        if digest:
-            return digest
         try:
             handle = parse_handle(text)
         except ToolError as error:
+            if digest := self._newest_output(text.strip()):
+                return digest
             raise ToolError(
                 f"No output of this session is of {text[:80]!r}.",
                 "Content is shown once it is stored: by its hash, or the path or command of your call.",
@@ -106,7 +105,7 @@ def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[E
     if start > count or end < start:
         raise ToolError(
             f"There are no lines {start} to {args.end_line or 'the end'}.",
-            f"The content has {count:,} lines.",
+            f"The content has {pluralize(count, 'line')}.",
         )
     part = pluralize(end - start + 1, "line")
     if (start, end) != (1, count):

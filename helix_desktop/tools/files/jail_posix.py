@@ -144,7 +144,7 @@ class PosixJail:
     @contextmanager
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
         """Hold a folder, or a file's folder, to search in."""
-        with os_errors_as_tool_errors("search", path), self._walk(path) as walk:
+        with os_errors_as_tool_errors("open", path), self._walk(path) as walk:
             if walk.last:
                 file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
                 _refuse_unless_file("/".join(walk.parts), file_stat)

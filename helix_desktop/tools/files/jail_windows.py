@@ -67,7 +67,7 @@ class WindowsJail:
     @contextmanager
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
         """Hold a folder, or a file's folder, to search in."""
-        with os_errors_as_tool_errors("search", path):
+        with os_errors_as_tool_errors("open", path):
             target, rel = self._resolve(path)
             if target.is_dir():
                 yield SearchRoot(rel, str(target))

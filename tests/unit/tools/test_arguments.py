@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.tools.arguments import parse, schema
+from helix_desktop.tools.arguments import Arguments, parse, schema
+from helix_desktop.tools.cache.list import ListCacheArguments
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
+from helix_desktop.tools.files.edit import MultiEditArguments
 from helix_desktop.tools.files.read import ReadFileArguments
 from helix_desktop.tools.shell.run_command import RunCommandArguments
+from helix_desktop.tools.todo import TodoArguments
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,21 @@ def test_the_invalid_argument_is_named(text: str, message: str) -> None:
         parse("read_file", text, ReadFileArguments)
     assert message in str(caught.value)
     assert "It takes path, start_line?, end_line?." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "signature"),
+    [
+        (MultiEditArguments, "edits (each {path, old_text, new_text, replace_all?})"),
+        (TodoArguments, "items (each {content, status? (one of pending, in_progress, done)})"),
+        (ListCacheArguments, "order? (one of newest, oldest, largest, last used)"),
+    ],
+)
+def test_what_a_value_may_be_is_named(kind: type[Arguments], signature: str) -> None:
+    """The names in a list of objects, and words of which one is taken."""
+    with pytest.raises(ToolError) as caught:
+        parse("a_tool", '{"wrong": 1}', kind)
+    assert signature in str(caught.value)
 
 
 def test_null_counts_as_omitted_and_digits_as_a_number() -> None:

@@ -64,6 +64,15 @@ def excerpt_of(result: ToolResult) -> Excerpt:
     return result.excerpt
 
 
+async def test_a_hash_names_its_content_also_after_a_recall_of_it_that_failed() -> None:
+    """The target of that call is the hash; its output is the error."""
+    rig = CallingRig()
+    rig.use_tool(FILE, "src/app.py")
+    digest = digest_of(FILE)
+    rig.use_tool(b"There are no lines 9000 to the end.\n", digest[:12], "recall_cached_content")
+    assert excerpt_of(await rig.show(digest[:12])).digest == digest
+
+
 @pytest.mark.parametrize("spelling", ["digest", "prefix", "entry", "path", "call"])
 async def test_the_user_gets_the_lines_and_the_model_one_line(spelling: str) -> None:
     """By hash, prefix, entry number, path, or tool and path: the same bytes, pinned by their digest."""
