@@ -11,7 +11,7 @@ text = TextContext("Changes")
 
 _PROBLEMS: dict[RevertProblem, TranslatableText] = {
     "not_covered": text("The previous content isn't stored."),
-    "content_removed": text("The previous content was removed from the file history."),
+    "content_removed": text("The previous content isn't in the file history."),
     "folder_gone": text("Its folder is gone."),
     "not_a_folder": text("Its folder is something else now."),
     "not_empty": text("The folder holds other files."),

@@ -76,7 +76,10 @@ class WorkspaceRegistry:
         """Return the workspace of a folder, listed or not; None if there is none."""
         real = _real_path(path)
         records = self._records.values()
-        return next((record for record in records if _real_path(Path(record.path)) == real), None)
+        exact = next((record for record in records if _real_path(Path(record.path)) == real), None)
+        if exact is not None:
+            return exact
+        return next((record for record in records if _is_same_folder(record.path, real)), None)
 
     def add(self, path: Path, demo: bool = False, name: str = "", trusted: bool = False) -> WorkspaceRecord:
         """Add a folder as a workspace, or list it again; safe if two processes do it concurrently.
@@ -235,6 +238,14 @@ def _is_workspace_id(name: str) -> bool:
     try:
         return str(uuid.UUID(name)) == name
     except ValueError:
+        return False
+
+
+def _is_same_folder(first: str, second: str) -> bool:
+    """Return True if two paths lead to one folder, as those that differ in case do on some systems."""
+    try:
+        return os.path.samefile(first, second)
+    except OSError:  # one of them is not there
         return False
 
 

@@ -3949,12 +3949,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/revert_plans.py" />
-            <source>The previous content isn't stored.</source>
+            <source>The previous content isn't in the file history.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/revert_plans.py" />
-            <source>The previous content was removed from the file history.</source>
+            <source>The previous content isn't stored.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7093,7 +7093,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
-            <source>its list was removed from the file history</source>
+            <source>its list isn't in the file history</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15552,7 +15552,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/tool_actions.py" />
-            <source>These changes were removed from the file history.</source>
+            <source>These changes aren't in the file history.</source>
             <translation type="unfinished" />
         </message>
         <message>

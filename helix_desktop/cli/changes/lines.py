@@ -66,7 +66,7 @@ def _step_line(row: RecordedChanges) -> str:
         lines,
         tr("found after a crash") if row.is_after_crash else "",
         tr("reverted") if row.is_reverted else "",
-        tr("its list was removed from the file history") if row.is_removed else "",
+        tr("its list isn't in the file history") if row.is_removed else "",
     ]
     return " · ".join(filter(None, parts))
 

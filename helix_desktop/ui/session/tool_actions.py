@@ -143,7 +143,7 @@ async def _read_changed_files(changes: WorkspaceChanges, session: str, capture: 
     captures = (await changes.of_session(session)).captures
     found = next((step for step in captures if step.capture == capture), None)
     if found is None or found.is_removed:
-        return ChangedFilesContent(problem=tr("These changes were removed from the file history."))
+        return ChangedFilesContent(problem=tr("These changes aren't in the file history."))
     diffs: list[tuple[FileChange, FileDiff]] = []
     lines = 0
     for change in found.changes[:MAX_FILES]:

@@ -82,6 +82,14 @@ def test_a_link_to_a_folder_is_the_same_workspace(tmp_path: Path, project: Path)
     assert registry.add(tmp_path / "link") == registry.add(project)
 
 
+def test_a_folder_is_the_same_workspace_in_any_case(tmp_path: Path, project: Path) -> None:
+    upper = project.with_name(project.name.upper())
+    if not upper.exists():
+        pytest.skip("its file system tells names by their case")
+    registry = registry_at(tmp_path)
+    assert registry.add(upper) == registry.add(project)
+
+
 def test_no_workspace_has_a_path_that_is_not_utf8(tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff"))
     try:

@@ -88,7 +88,7 @@ def test_a_card_leads_to_changes(view: ChatView) -> None:
 
 
 def test_a_card_says_why_it_has_no_diff(view: ChatView) -> None:
-    content = ChangedFilesContent(problem="These changes were removed from the file history.")
+    content = ChangedFilesContent(problem="These changes aren't in the file history.")
     view.chat_viewport.model.reset([replace(CARD, changed_files=content)])
     press(view, "open:changes")
     assert content.problem in card(view).accessible_text()
