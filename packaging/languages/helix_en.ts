@@ -4646,11 +4646,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/handover_card.py" />
-            <source>Handover from “{title}”</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <source>Hide changes of {call}</source>
             <translation type="unfinished" />
@@ -5234,6 +5229,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_rows.py" />
             <source>This model answers slowly: it had {seconds} s to choose.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/handover_card.py" />
+            <source>This session starts from a handover</source>
             <translation type="unfinished" />
         </message>
         <message>

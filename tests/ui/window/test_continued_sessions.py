@@ -94,7 +94,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     """It says what the session starts from, and leads to the source and from there back."""
     new = rig.conversation.session.id
     (card,) = rig.rows(NoticeRow)
-    assert (card.what, card.level) == ("Handover from “Which port?”", "handover")
+    assert (card.what, card.level) == ("This session starts from a handover", "handover")
     assert card.why == "2 messages summarized"
     assert "Which port?" in card.details
     rig.chat.view.action_triggered.emit(card.actions[0])

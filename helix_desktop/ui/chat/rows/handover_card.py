@@ -10,7 +10,6 @@ from helix_desktop.ui.chat.actions import OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.timeline.card_texts import gist_bullets
-from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -22,7 +21,7 @@ def handover_card(recorded: RecordedEvent, handover: HandoverMade, transcript: T
     return NoticeRow(
         RowKey(recorded.seq, part="handover"),
         "handover",
-        tr("Handover from “{title}”", title=session_title(handover.origin_title)),
+        tr("This session starts from a handover"),  # from which session, the divider above says
         tr("{messages} summarized", messages=messages),  # the inspector has its tokens, as the gauge counts
         "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
         (OpenVersion(handover.origin, is_source=True),),
