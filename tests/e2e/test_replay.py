@@ -131,7 +131,7 @@ def test_recalls_are_put_in_and_paid(figures: Callable[..., Document]) -> None:
     assert more["total"]["reachable"] == 1.0
 
 
-def test_a_custom_policy(figures: Callable[..., Document], tmp_path: Path) -> None:
+def test_a_policy_file_changes_what_is_sent(figures: Callable[..., Document], tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('profile = "balanced"\nprotect_steps = 20\nprotect_tokens = 40000\n', encoding="utf-8")
     assert figures("--policy", str(own))["total"]["input_tokens"] > figures()["total"]["input_tokens"]

@@ -171,7 +171,7 @@ def _value(kind: Callable[[str], object], sample: str) -> str | None:
         return None
 
 
-def test_exit_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_mistakes_have_their_exit_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The codes by name, and the code of some mistakes."""
     data = ("--data-dir", str(tmp_path / "data"))
     lines: dict[str, list[str]] = {
@@ -354,7 +354,7 @@ def test_fields_of_documents() -> None:
     assert_matches_golden("documents_fields", now, SCRIPTS)
 
 
-def test_links(tmp_path: Path) -> None:
+def test_links_and_second_starts_keep_their_form(tmp_path: Path) -> None:
     """Which links are read, how each is copied, and with which lines a second start wakes the window."""
     file = tmp_path / "some.helix"
     file.touch()
@@ -394,7 +394,9 @@ def _names_in(folder: Path) -> set[str]:
     }
 
 
-def test_entry_points(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_starts_by_its_name_and_as_a_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The program by its name and as a module, and the version as text."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     assert list(scripts) == ["helix-desktop"]
@@ -410,7 +412,7 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", helix_desktop.__version__)
 
 
-def test_the_replayer() -> None:
+def test_the_replayer_keeps_its_methods_and_parameters() -> None:
     """The interface for programs: `from helix_desktop.replay import Replayer`, methods and parameters."""
     now = {"Replayer": {"(constructor)": _parameters(Replayer)}}
     for name in DOCUMENTED:

@@ -137,7 +137,7 @@ def _unlike_default(policy: ContextPolicy) -> list[str]:
     return [name for name in fields if getattr(policy, name) != getattr(default, name)]
 
 
-def test_file_names(tmp_path: Path) -> None:
+def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
     """Where everything lies in the data directory, and in the folder of a store."""
     data = DataDir(tmp_path)
     store = {path.relative_to(tmp_path).as_posix(): "a file or folder" for path in _places_of_store(tmp_path)}

@@ -59,7 +59,9 @@ def test_the_recorded_writer_changed_its_log_and_wrote_tables(copies: list[Path]
 
 @pytest.mark.parametrize("mode", LOSS_MODES)
 @pytest.mark.parametrize("seed", range(LOSSES))
-async def test_power_loss(copies: list[Path], tmp_path: Path, mode: str, seed: int) -> None:
+async def test_acknowledged_commits_survive_a_power_loss(
+    copies: list[Path], tmp_path: Path, mode: str, seed: int
+) -> None:
     rnd = random.Random(f"{mode} {seed}")
     acknowledged = rnd.randrange(1, GROUPS)
     simulate_power_loss(copies[acknowledged - 1], copies[acknowledged], tmp_path / "store", rnd, mode)
@@ -68,7 +70,7 @@ async def test_power_loss(copies: list[Path], tmp_path: Path, mode: str, seed: i
 
 
 @pytest.mark.parametrize("batch", range(AT_ONCE))
-async def test_kill_9(tmp_path: Path, batch: int) -> None:
+async def test_acknowledged_commits_survive_a_kill(tmp_path: Path, batch: int) -> None:
     folder = tmp_path / "store"
     everything: AcknowledgedCommits = {}
     for number in range(KILLS):
@@ -101,7 +103,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedSt
 
 
 @pytest.mark.parametrize("seed", range(300))
-async def test_damaged_bytes(original: tuple[Path, ExpectedState], tmp_path: Path, seed: int) -> None:
+async def test_a_store_with_damaged_bytes_opens_with_what_is_left(
+    original: tuple[Path, ExpectedState], tmp_path: Path, seed: int
+) -> None:
     shutil.copytree(original[0], tmp_path / "store")
     await damage_and_compare(tmp_path / "store", original[1], random.Random(f"torture {seed}"))
 

@@ -205,7 +205,9 @@ class TestForms:
         ({"code": "image_too_large", "message": "too many pixels"}, ModelRequestRejected),
     ],
 )
-async def test_failed_responses(http: HttpClient, failure: dict[str, str], kind: type[Exception]) -> None:
+async def test_the_text_of_a_failed_response_decides_its_error(
+    http: HttpClient, failure: dict[str, str], kind: type[Exception]
+) -> None:
     """The text of the failure decides, not that of the request, which the server repeats."""
     response = {
         "status": "failed",

@@ -77,7 +77,7 @@ async def at_work(
         yield rig
 
 
-async def test_a_complete_turn(server: PeerServer, tmp_path: Path) -> None:
+async def test_a_turn_with_two_calls_ends_with_an_answer(server: PeerServer, tmp_path: Path) -> None:
     """llama.cpp parses two calls from the model's text; their outputs are sent back; it answers."""
     async with at_work(server, tmp_path) as rig:
         assert await rig.run_turn("What does the readme say?") == TurnEnded("done")

@@ -45,7 +45,7 @@ def make_history(folder: Path) -> None:
 
 
 @pytest.mark.needs_peer(package=EVERYTHING)
-async def test_server_everything(rig: McpRig) -> None:
+async def test_all_kinds_of_results_of_the_reference_server_arrive(rig: McpRig) -> None:
     """Text, images, progress, structured content and resources of the reference server arrive."""
     await rig.start_servers(npm("every", EVERYTHING))
     actor = rig.actor("every")
@@ -66,7 +66,7 @@ async def test_server_everything(rig: McpRig) -> None:
 
 
 @pytest.mark.needs_peer(package=FILES)
-async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
+async def test_the_filesystem_server_reads_allowed_paths_only(rig: McpRig, tmp_path: Path) -> None:
     """It reads allowed paths and refuses the rest; both results are labeled correctly."""
     (tmp_path / "note.txt").write_text("A note.", encoding="utf-8")
     await rig.start_servers(npm("files", FILES, str(tmp_path)))
@@ -80,7 +80,7 @@ async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
 
 
 @pytest.mark.needs_peer(module="mcp_server_git")
-async def test_git(rig: McpRig, tmp_path: Path) -> None:
+async def test_a_python_server_of_an_older_protocol_works(rig: McpRig, tmp_path: Path) -> None:
     """A server in Python, of an older protocol."""
     make_history(tmp_path)
     await rig.start_servers(

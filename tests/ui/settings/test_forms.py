@@ -303,7 +303,7 @@ def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDi
         (replace(GOOD, models=()), "models"),
     ],
 )
-def test_provider_rules(form: ProviderForm, field: str) -> None:
+def test_an_invalid_provider_is_refused_at_its_field(form: ProviderForm, field: str) -> None:
     assert validate_provider(GOOD) == {}
     assert field in validate_provider(form)
 

@@ -93,7 +93,7 @@ def test_numbers_that_cannot_work_together_are_named_as_in_the_form(
         ("201", "Enter a number from 2 to 200."),
     ],
 )
-def test_policy_numbers(text: str, fault: str) -> None:
+def test_a_policy_number_is_held_against_its_range(text: str, fault: str) -> None:
     assert validate_policy_value(PolicyField("k", "K", 10, minimum=2, maximum=200), text) == fault
 
 

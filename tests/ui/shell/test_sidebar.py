@@ -345,7 +345,7 @@ def rail(qtbot: QtBot, actions: WindowActions) -> Rail:
     return new_rail
 
 
-def test_a_square_switches(qtbot: QtBot, rail: Rail) -> None:
+def test_a_click_on_a_workspace_s_square_selects_it(qtbot: QtBot, rail: Rail) -> None:
     with qtbot.waitSignal(rail.workspace_selected) as blocker:
         QTest.mouseClick(rail.button("w2"), Qt.MouseButton.LeftButton)
     assert blocker.args == ["w2"]
@@ -451,7 +451,7 @@ def test_esc_and_a_click_outside_close_the_switcher(qtbot: QtBot, window: MainWi
         ("...", "?"),
     ],
 )
-def test_initials(name: str, initials: str) -> None:
+def test_initials_come_from_the_words_of_a_name(name: str, initials: str) -> None:
     assert default_initials(name) == initials
 
 

@@ -257,7 +257,7 @@ def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> N
 @pytest.mark.parametrize(
     ("milliseconds", "text"), [(340, "340 ms"), (1_240, "1.2 s"), (190_000, "3 min 10 s")]
 )
-def test_durations(milliseconds: int, text: str) -> None:
+def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, text: str) -> None:
     """Short durations are exact, long ones readable."""
     assert format_exact_duration(milliseconds) == text
 

@@ -152,7 +152,7 @@ async def test_stop_during_an_approval_request() -> None:
     await check_continues(rig)
 
 
-async def test_stop_immediately() -> None:
+async def test_a_stop_right_after_sending_keeps_the_message() -> None:
     """A stop right after sending: the message is kept, and the conversation is not stuck."""
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Never heard."))))
     conversation = await rig.begin()

@@ -298,7 +298,7 @@ class TestProviders:
     ("label", "parts"),
     [("openai/gpt-5", ("openai", "gpt-5")), (" router/a/b ", ("router", "a/b")), ("local", ("local", ""))],
 )
-def test_labels(label: str, parts: tuple[str, str]) -> None:
+def test_a_label_is_parted_into_provider_and_model(label: str, parts: tuple[str, str]) -> None:
     assert parse_label(label) == parts
 
 
@@ -311,7 +311,7 @@ def test_labels(label: str, parts: tuple[str, str]) -> None:
         ("größe", "HELIX_GR__E_KEY"),
     ],
 )
-def test_key_variables(provider: str, variable: str) -> None:
+def test_a_provider_s_key_has_a_variable_of_its_own(provider: str, variable: str) -> None:
     assert key_variable(provider) == variable
 
 

@@ -41,7 +41,7 @@ def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelReq
 
 
 @given(histories(), st.sampled_from(("all", "bound", "none")))
-def test_anthropic(simulator: SessionSimulator, thoughts: ThinkingScope) -> None:
+def test_requests_to_anthropic_are_valid(simulator: SessionSimulator, thoughts: ThinkingScope) -> None:
     for request in requests_of(simulator, "anthropic"):
         body = json.loads(
             encode_request(INFO, request, max_output_tokens=1_000, thinking_scope=thoughts).body
@@ -52,7 +52,7 @@ def test_anthropic(simulator: SessionSimulator, thoughts: ThinkingScope) -> None
 
 
 @given(histories(), st.booleans())
-def test_responses(simulator: SessionSimulator, reasoning: bool) -> None:
+def test_requests_to_the_responses_api_are_valid(simulator: SessionSimulator, reasoning: bool) -> None:
     for request in requests_of(simulator, "openai-responses"):
         body = json.loads(responses_body(INFO, request, send_reasoning=reasoning))
         assert responses_problems(body) == []

@@ -104,5 +104,5 @@ async def test_a_pause_can_be_skipped() -> None:
     await wait_or_skip(0.0, asyncio.Event())
 
 
-def test_retryable_statuses() -> None:
+def test_timeouts_rate_limits_and_server_errors_are_tried_again() -> None:
     assert [s for s in range(200, 600) if is_transient(s)] == [408, 409, 429, *range(500, 600)]

@@ -201,7 +201,7 @@ def test_every_request_and_every_message_is_timed(tmp_path: Path) -> None:
     )  # one more for the turn's end
 
 
-def test_totals(tmp_path: Path) -> None:
+def test_totals_add_up_all_recordings(tmp_path: Path) -> None:
     short = [user_message("Go"), *file_read_step("1", "a", "A" * 10), assistant_message("ok")]
     heavy = measure(tmp_path / "one", LONG, MarkerReplay, window=3000)
     light = measure(tmp_path / "two", short, UnmanagedReplay, window=3000)

@@ -72,5 +72,5 @@ def test_a_missing_recording_is_refused_before_a_process_starts(tmp_path: Path) 
         measure([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 2, cannot_be_sent_to_a_process)
 
 
-def test_an_empty_run(tmp_path: Path) -> None:
+def test_nothing_is_measured_without_recordings(tmp_path: Path) -> None:
     assert measure([], 2) == ([], [])

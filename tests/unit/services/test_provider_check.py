@@ -128,7 +128,7 @@ async def test_a_model_that_answers_with_text() -> None:
     ("call", "reason"),
     [(Call("other", "{}"), "It called other"), (Call("report_word", '{"wort": 1}'), "It called report_word")],
 )
-async def test_a_wrong_call(call: Call, reason: str) -> None:
+async def test_a_wrong_call_fails_the_check_of_tools(call: Call, reason: str) -> None:
     def script(request: dict[str, Any]) -> Reply:
         return StreamedReply(call) if request.get("tools") else text_reply("one, ", "two")
 

@@ -100,7 +100,7 @@ async def test_the_request_has_the_observed_record() -> None:
     assert later.startswith(f"{OBSERVE}\nKnown already:\nknown 1: observed (1) ")
 
 
-async def test_immediate_placement() -> None:
+async def test_observations_are_placed_at_once_where_both_levels_are_equal() -> None:
     """Where the two levels are equal: before the next request."""
     rig = await rig_after_turns(4, PLACE_AT_ONCE)
     assert TITLE not in next_request_text(rig)
@@ -287,7 +287,7 @@ async def test_an_overflowing_request_is_read_in_parts() -> None:
     assert len(observations.observations) == 2  # each part has them
 
 
-async def test_manual_observations() -> None:
+async def test_the_user_can_have_observations_made_however_little_there_is() -> None:
     """However little there is; placed when made, and progress is reported meanwhile."""
     rig = await rig_after_turns(3)
     assert rig.model.observation_requests == []

@@ -143,7 +143,7 @@ async def test_nothing_is_blocked_while_observations_are_written() -> None:
     await rig.assert_consistent()
 
 
-async def test_a_concurrent_handover() -> None:
+async def test_observations_of_a_range_handed_over_meanwhile_are_not_used() -> None:
     """The observed history is covered now: only the attempt is recorded."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, PLACE_LATE, lambda _: [gate, *text_reply(OBSERVATIONS)])

@@ -181,7 +181,7 @@ def generations(simulator: SessionSimulator, count: int) -> list[int]:
     return placements
 
 
-def test_reflection() -> None:
+def test_a_reflection_is_due_above_its_share_and_replaces_the_observations() -> None:
     """Due above its share; placed it replaces the previous ones, undone they are back."""
     simulator = conversation_with(1)
     placements = generations(simulator, 3)

@@ -81,7 +81,7 @@ def test_neighboring_edits_are_a_conflict_that_choices_resolve() -> None:
 @pytest.mark.parametrize(
     ("encoding", "middle"), [("utf-8-sig", "Ċ"), ("utf-16", "\u0a41\u0100"), ("latin-1", "é")]
 )
-def test_encodings_stay(encoding: str, middle: str) -> None:
+def test_a_merge_keeps_the_encoding(encoding: str, middle: str) -> None:
     """In UTF-16 the bytes of a line feed are in other characters, and between two of them, too."""
     base, ours, theirs, both = (
         text.replace("m", middle).encode(encoding)

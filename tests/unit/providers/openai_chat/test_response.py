@@ -205,7 +205,7 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
         (None, None),
     ],
 )
-def test_reported_usage(usage: Piece | None, expected: Usage | None) -> None:
+def test_usage_is_read_as_the_server_reports_it(usage: Piece | None, expected: Usage | None) -> None:
     assert assemble({"content": "x"}, usage=usage).usage == expected
 
 
