@@ -4476,6 +4476,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Cache now…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <source>Changed: {files}, {added} {removed}</source>
             <translation type="unfinished" />
@@ -11813,6 +11818,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Its marker would take as many tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/request/window.py" />
             <source>JSON</source>
             <translation type="unfinished" />
@@ -12249,8 +12259,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>This output can't be cached now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>This saves no tokens: the line in its place is as long.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>To take it out of the requests, exclude it in the inspector.</source>
             <translation type="unfinished" />
         </message>
         <message>

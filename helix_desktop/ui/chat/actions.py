@@ -110,6 +110,13 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheNow:
+    """Replace an output in the window by a marker, by its event."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unpin:
     """Take the pin off an output, by its event."""
 
@@ -279,7 +286,9 @@ ButtonAction: TypeAlias = (
     | OpenChanges
 )
 """What the buttons of dividers and notices do."""
-MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
+MenuAction: TypeAlias = (
+    CacheNow | Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
+)
 """What the menu of a call does."""
 BranchAction: TypeAlias = EditMessage | RewindTo | RetryAnswer | BranchSession | OpenVersion
 """What makes branches of the session, or leads to them."""

@@ -14,11 +14,13 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
 from helix_desktop.ui.cache.row_menu import row_menu
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.rows import WindowRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -134,6 +136,9 @@ async def _check_a_marker(rig: WindowRig) -> None:
         select(rig, "output")
         QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_R)
         await until(lambda: row(rig, "output").state == "full", "the output in full")
+        press_action(rig.chat.view, rig.rows(ToolRow)[0], "cache_now")
+        await answer(rig, "cache")
+        await until(lambda: row(rig, "output").state == "cached", "the marker again")
 
 
 async def _check_the_keyboard(rig: WindowRig) -> None:

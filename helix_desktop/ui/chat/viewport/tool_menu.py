@@ -12,6 +12,7 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.chat.actions import (
     BranchAction,
     BranchSession,
+    CacheNow,
     ChooseForm,
     EditMessage,
     MenuAction,
@@ -36,6 +37,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Chat")
 
 _NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
+_CACHABLE = frozenset({"in_window", "recalled"})
 _REFORMABLE = frozenset({"in_window", "cached", "excluded", "recalled", "pinned"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
@@ -97,7 +99,10 @@ def _pin_entries(row: ToolRow) -> list[MenuEntry]:
         return []
     if row.badge == "pinned":
         return [MenuEntry("unpin", Unpin(row.answer_seq), tr("Unpin"), "pin-off")]
-    return [MenuEntry("pin", Pin(row.answer_seq), tr("Pin in context"), "pin")]
+    pin = MenuEntry("pin", Pin(row.answer_seq), tr("Pin in context"), "pin")
+    if row.badge not in _CACHABLE:
+        return [pin]
+    return [pin, MenuEntry("cache_now", CacheNow(row.answer_seq), tr("Cache now…"), "zap")]
 
 
 def _form_entries(row: ToolRow) -> list[MenuEntry]:

@@ -13,6 +13,7 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.chat.actions import CacheNow, SessionAction
 from helix_desktop.ui.design.dialogs import Choice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
@@ -48,6 +49,12 @@ class InspectorActions(QObject):
             lambda digest: context.async_actions.start(self._recall_entry(digest), "recall into context")
         )
 
+        context.views.chat.view.action_triggered.connect(self._on_chat_action)
+
+    def _on_chat_action(self, action: SessionAction) -> None:
+        if isinstance(action, CacheNow):
+            self._async_actions.start(self._cache_output(action.seq), "cache now")
+
     def _on_action(self, action: RowAction, row: WindowRow) -> None:
         conversation = self._session_controller.conversation
         if conversation is None:
@@ -75,9 +82,7 @@ class InspectorActions(QObject):
         conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
         if conversation is None or workspace is None:
             return
-        window = conversation.window
-        ratio = window.measure()[1].ratio
-        rows = reversed(window_rows(window.rows(), ratio, window.cost().fresh))
+        rows = _rows(conversation)
         row = next((row for row in rows if row.digest == digest and _RECALLS & {*row.actions}), None)
         if row is None:
             raise OutputFormUnavailable(
@@ -88,6 +93,7 @@ class InspectorActions(QObject):
         entry = await workspace.store.entry(digest)
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("It's sent in full again where it was. You can undo this.")
+        ratio = conversation.window.measure()[1].ratio
         cost = recall_price_text(output_tokens(entry.tokens, ratio) - row.tokens, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
@@ -109,6 +115,23 @@ class InspectorActions(QObject):
                 return window.unpin(row.seq)
         return window.pin(row.seq)
 
+    async def _cache_output(self, seq: int) -> None:
+        """Ask, with the cost, whether to replace the output of an event by a marker, and do it.
+
+        Raises OutputFormUnavailable.
+        """
+        conversation = self._session_controller.conversation
+        if conversation is None:
+            return
+        row = next((row for row in _rows(conversation) if row.seq == seq and "cache" in row.actions), None)
+        if row is None:
+            raise OutputFormUnavailable(
+                _text("This output can't be cached now."),
+                _text("Its marker would take as many tokens."),
+                _text("To take it out of the requests, exclude it in the inspector."),
+            )
+        await self._cache(conversation, row)
+
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
@@ -127,3 +150,9 @@ class InspectorActions(QObject):
     async def _agrees(self, what: str, why: str, choice: Choice) -> bool:
         cancel = Choice("", tr("Cancel"))
         return await ask(self._window, self._window.theme, what, why, (cancel, choice)) == choice.id
+
+
+def _rows(conversation: Conversation) -> list[WindowRow]:
+    """Return the rows of the next request, the newest first."""
+    window = conversation.window
+    return [*reversed(window_rows(window.rows(), window.measure()[1].ratio, window.cost().fresh))]

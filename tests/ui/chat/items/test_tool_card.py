@@ -244,8 +244,8 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
 @pytest.mark.parametrize(
     ("row", "names"),
     [
-        (replace(CARD, size_bytes=900), "pin | recall cache"),
-        (CARD, "pin | form:preview form:compact | recall cache"),
+        (replace(CARD, size_bytes=900), "pin cache_now | recall cache"),
+        (CARD, "pin cache_now | form:preview form:compact | recall cache"),
         (replace(PREVIEW, badge="pinned"), "unpin | form:full form:compact | recall cache"),
         (
             replace(CARD, badge="cached"),
