@@ -87,6 +87,15 @@ def find_data_loss(
     return tuple(sorted(lost.values(), key=lambda place: place.reason == "ignored"))
 
 
+def written_paths(command: str, folder: str = "", root: str = "") -> Iterator[str]:
+    """Yield the paths in the workspace, some with wildcards, whose content a command plausibly changes."""
+    for program in find_programs(command, folder):
+        added = _operands(program.words) if program.name == "tee" else ()
+        paths = (_relative(posixpath.join(program.folder, path), root) for path in added)
+        yield from (path for path in paths if path is not None)
+        yield from (target.path for target in _targets(program, root) if target.extent == "content")
+
+
 def _by_path(places: Iterable[UncoveredPlace]) -> dict[str, UncoveredPlace]:
     return {place.path: place for place in places}
 

@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
 from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.permissions.data_loss import find_data_loss
+from helix_desktop.domain.permissions.data_loss import find_data_loss, written_paths
 from helix_desktop.domain.permissions.possible_match import Match
 from helix_desktop.domain.permissions.shell_command import (
     certainly_matches,
@@ -126,13 +126,15 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
 
 
 def is_allowed_in_auto(request: ApprovalRequest) -> bool:
-    """Return True if mode auto runs such a call: edits of ordinary files, confined commands.
+    """Return True if mode auto runs such a call: it changes ordinary files only, a command confined.
 
     Of commands it asks about those that destroy what nothing can bring back.
     """
     if request.kind == "edit":
         return not is_auto_executed(request.subject)
-    return request.kind == "command" and request.confined
+    if request.kind != "command" or not request.confined:
+        return False
+    return not any(map(is_auto_executed, written_paths(request.subject, request.folder, request.root)))
 
 
 def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:

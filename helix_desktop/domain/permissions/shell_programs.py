@@ -116,6 +116,9 @@ class _Reader:
             if not token or set(token) - set(_PUNCTUATION):
                 if target:
                     outputs += self._expand(token) if target in _REPLACING and not token.isdigit() else []
+                    if target in (">>", "&>>") and not token.isdigit():
+                        added = (Program("tee", ("-a", path), self._folder) for path in self._expand(token))
+                        self.programs += added
                     if target == "<<<":
                         self._texts.append(token)
                 else:

@@ -170,3 +170,20 @@ def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> N
     assert decide(secret, PermissionRule("*", ".env", kind="path")) == ("allow", ())
     assert decide(FileCoverage(is_complete=True)) == ("allow", ())
     assert decide(FileCoverage()) == ("ask", ("a.py", ".env"))
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("echo x > .envrc", "ask"), ("echo x >> .npmrc", "ask"), ("mkdir .vscode; cp t.json .vscode", "ask"),
+        ("cd .github && tee -a ci.yml < x", "ask"), ("sed -i s/a/b/ .vscode/tasks.json", "ask"),
+        ("cat > .husky/pre-commit <<E\nx\nE", "ask"), ("echo x > src/a.py; cat .envrc", "allow"),
+        ("pytest >> out.txt 2>&1", "allow"), ("git add .github", "allow"), ("rm .envrc", "allow"),
+    ],
+)  # fmt: skip
+def test_mode_auto_asks_before_a_command_writes_what_other_programs_run(command: str, effect: str) -> None:
+    rule = PermissionRule("run_command", command)
+    request = ApprovalRequest(
+        *("c", "run_command", command, "", command, rule), kind="command", confined=True, coverage=COVERAGE
+    )
+    assert evaluate((), request, "auto").effect == effect
