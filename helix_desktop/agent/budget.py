@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from helix_desktop.agent.models.model_wrapper import ModelWrapper
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports.model import Model, wire_request
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -15,9 +15,8 @@ from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spend
 from helix_desktop.domain.errors import BudgetExhausted
 from helix_desktop.domain.events.choices import BudgetNeared, BudgetSet
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
+from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.domain.wire_request import WireRequest
 
 text = TextContext("Agent")
 
@@ -137,27 +136,17 @@ def _covers(budget: Budget, spent: Spending, estimate: CostEstimate) -> bool:
     return tokens and estimate.cost is not None and spent.cost + estimate.cost <= budget.cost
 
 
-class BudgetedModel:
+class BudgetedModel(ModelWrapper):
     """A model that raises BudgetExhausted instead of running without budget."""
 
     def __init__(self, model: Model, budget: SessionBudget) -> None:
-        self._model, self._budget = model, budget
+        super().__init__(model)
+        self._budget = budget
 
-    @property
-    def info(self) -> ModelInfo:
-        """The model's name, window and prices."""
-        return self._model.info
-
-    def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        """Return a request as it would be sent; None if the model has no server."""
-        return wire_request(self._model, request)
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Stream the model's answer. Raises ModelError, BudgetExhausted."""
+    async def prepare(self, request: ModelRequest) -> ModelRequest:
+        """Return the request. Raises BudgetExhausted."""
         self._budget.require_available()
-        async with aclosing(self._model.stream(request)) as items:
-            async for item in items:
-                yield item
+        return request
 
 
 class BudgetedSettings:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 
-from helix_desktop.agent.ports.model import Model, wire_request
+from helix_desktop.agent.models.model_wrapper import ModelWrapper
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
+from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.domain.wire_request import WireRequest
 
 text = TextContext("Agent")
 
@@ -30,27 +29,17 @@ def require_trust(is_trusted: IsTrusted) -> None:
         )
 
 
-class TrustGatedModel:
+class TrustGatedModel(ModelWrapper):
     """A model that is called only if the folder is trusted."""
 
     def __init__(self, model: Model, is_trusted: IsTrusted) -> None:
-        self._model, self._is_trusted = model, is_trusted
+        super().__init__(model)
+        self._is_trusted = is_trusted
 
-    @property
-    def info(self) -> ModelInfo:
-        """The model's name, window and prices."""
-        return self._model.info
-
-    def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        """Return a request as it would be sent; None if the model has no server."""
-        return wire_request(self._model, request)
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Stream the model's answer. Raises ModelError, WorkspaceUntrusted."""
+    async def prepare(self, request: ModelRequest) -> ModelRequest:
+        """Return the request. Raises WorkspaceUntrusted."""
         require_trust(self._is_trusted)
-        async with aclosing(self._model.stream(request)) as items:
-            async for item in items:
-                yield item
+        return request
 
 
 class TrustGatedTools:

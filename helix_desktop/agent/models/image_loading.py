@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.ports.model import Model, wire_request
+from helix_desktop.agent.models.model_wrapper import ModelWrapper
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
-from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.domain.messages import ModelRequest
 
 log = logging.getLogger(__name__)
 
 
-class ImageLoadingModel:
+class ImageLoadingModel(ModelWrapper):
     """A model whose requests are sent with the bytes of the images they name."""
 
     def __init__(self, model: Model, store: Store) -> None:
-        self._model, self._store = model, store
+        super().__init__(model)
+        self._store = store
 
-    @property
-    def info(self) -> ModelInfo:
-        """The model's name, window and prices."""
-        return self._model.info
-
-    def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        """Return a request as it would be sent; None if the model has no server."""
-        return wire_request(self._model, request)
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Stream the model's answer. Raises ModelError."""
-        async with aclosing(self._model.stream(await self._with_images(request))) as items:
-            async for item in items:
-                yield item
-
-    async def _with_images(self, request: ModelRequest) -> ModelRequest:
+    async def prepare(self, request: ModelRequest) -> ModelRequest:
         """Return the request with its images' bytes; for an unreadable one, its text marker has to do."""
         digests = {image.digest: image for message in request.messages for image in message.images}
         if not digests:
