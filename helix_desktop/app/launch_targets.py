@@ -25,6 +25,7 @@ IMPORT_PREFIX = "import:"
 OPEN_COMMAND = "open-target"
 """The command for "no command but a target"; it is inserted, never typed."""
 _OPTIONS_WITH_VALUE = ("--data-dir", "--workspace")
+_OPTIONS = (*_OPTIONS_WITH_VALUE, "--demo", "--version", "--help")
 _FILE_SCHEME = "file:"
 
 
@@ -36,6 +37,11 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
     index = first_positional(argv)
     if index == len(argv) or argv[index] in commands:
         return list(argv)
+    if index and _is_unknown_option(argv[index - 1]):  # what follows it may be its value
+        raise InvalidInput(
+            text("Unknown option: {option}.", option=escape_hidden_name(argv[index - 1])),
+            fix=text("See {command}.", command="helix-desktop --help"),
+        )
     if not is_target(argv[index]):
         command_names = ", ".join(name for name in commands if name != OPEN_COMMAND)
         raise InvalidInput(
@@ -54,6 +60,10 @@ def first_positional(argv: Sequence[str]) -> int:
             return index + 1
         index += 2 if has_separate_value(argv[index]) else 1
     return min(index, len(argv))
+
+
+def _is_unknown_option(argument: str) -> bool:
+    return argument.startswith("--") and argument != "--" and not is_option(argument, _OPTIONS)
 
 
 def has_separate_value(argument: str) -> bool:

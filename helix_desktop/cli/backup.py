@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.sessions import find_session
-from helix_desktop.cli.workspace_command import with_services, with_workspace
+from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult
 from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
@@ -74,9 +74,8 @@ def backup(args: argparse.Namespace) -> int:
     async def work(services: AppServices) -> int:
         records, errors = services.backup.stored_workspaces(), [*services.backup.unreadable_workspaces()]
         if args.workspace is not None:
-            requested = services.registry.find_by_path(args.workspace)
-            records = [record for record in records if requested is not None and record.id == requested.id]
-            errors = [] if records else errors
+            requested, errors = resolve_workspace(services, args), []
+            records = [record for record in records if record.id == requested.id]
         for error in errors:
             print_notice(error_text(error))
         if not records and not errors:

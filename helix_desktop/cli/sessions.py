@@ -14,7 +14,7 @@ from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.session_tree import TreeRow, session_tree
-from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.text_format import ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
@@ -61,7 +61,7 @@ def branch(args: argparse.Namespace) -> int:
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         parent = await find_session(workspace, args.session)
-        created = await workspace.branches.create(parent, args.at, args.title)
+        created = await workspace.branches.create(parent, args.at, title_line(args.title))
         if args.json:
             print_out(json.dumps(as_builtins(created), indent=1))
         else:

@@ -19285,6 +19285,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/launch_targets.py" />
+            <source>See {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/app/window_context.py" />
             <source>Something went wrong.</source>
             <translation type="unfinished" />
@@ -19332,6 +19337,11 @@
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
             <source>Unknown command or file: '{argument}'.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/launch_targets.py" />
+            <source>Unknown option: {option}.</source>
             <translation type="unfinished" />
         </message>
         <message>

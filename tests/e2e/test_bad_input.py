@@ -96,6 +96,7 @@ UNUSABLE = [
     (("--demo", "helix:open"), "Only one thing can be opened at a time."),
     (("--workspace", "ws", "helix:open"), "Only one thing can be opened at a time."),
     (("--nonsense",), "unrecognized arguments"),
+    (("--datadir", "x", "sessions"), "Unknown option: --datadir. See helix-desktop --help."),
     (("run",), "--workspace, --message"),
     (("cache",), "list|search|recall|show|verify"),
     (("cache", "burn"), "invalid choice: 'burn'"),

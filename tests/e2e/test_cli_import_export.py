@@ -140,7 +140,8 @@ def test_a_pipe_is_refused_at_once(here: Here, tmp_path: Path) -> None:
 
 
 def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
-    assert here("backup", str(tmp_path / "saved"), "--workspace", str(tmp_path))[0] == 2
+    code, _, err = here("backup", str(tmp_path / "saved"), "--workspace", str(tmp_path / "data"))
+    assert (code, "isn't a workspace yet." in err) == (2, True)
     code, out, err = here("backup", str(tmp_path / "saved"))
     (file,) = (tmp_path / "saved").iterdir()
     assert (code, out.split()[0]) == (0, str(file))
