@@ -2718,6 +2718,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n folders</source>
+            <translation>
+                <numerusform>%n folder</numerusform>
+                <numerusform>%n folders</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>%n lines added</source>
             <translation>
@@ -3402,6 +3410,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Lines of these files, compared with how they were before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <source>Lines {first}–{last}</source>
             <translation type="unfinished" />
@@ -3715,6 +3728,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Revert of a part</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Revert the whole change of the file.</source>
             <translation type="unfinished" />
@@ -3762,7 +3780,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>Reverts</source>
+            <source>Reverts, redos, rewinds</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3933,11 +3951,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/detail.py" />
-            <source>The lines of each change in this turn, added up</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/file_history/history.py" />
             <source>The list of changes can't be read.</source>
             <translation type="unfinished" />
@@ -4045,6 +4058,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Update Helix Desktop. Nothing was changed.</source>
             <translation type="unfinished" />
@@ -4128,6 +4146,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>You or another program</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>You: {what}</source>
             <translation type="unfinished" />
         </message>
         <message>

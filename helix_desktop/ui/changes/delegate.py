@@ -14,7 +14,7 @@ from helix_desktop.ui.changes.texts import (
     STATUSES,
     change_status_text,
     counts_texts,
-    files_text,
+    group_files_text,
     kind_text,
     makers_text,
     split_path,
@@ -94,10 +94,10 @@ class ChangeDelegate(QStyledItemDelegate):
             paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
 
     def _paint_heading(self, painter: QPainter, box: QRectF, group: ChangeGroup) -> None:
-        count = files_text(group.files)
+        count = group_files_text(group)
         right = self._text(painter, self._inside(box), count, 11, "faint", at_right=True)
         if group.status != "open":
-            right = self._pill(painter, box, right, change_status_text(group.status), group.status)
+            right = self._pill(painter, box, right, change_status_text(group), group.status)
         left = box.x() + FOLD_PX
         self._text(
             painter, QRectF(left, box.y(), right - left, box.height()), turn_text(group), 12, "text", 600
@@ -154,7 +154,7 @@ class ChangeDelegate(QStyledItemDelegate):
             self._paint_icon(painter, QPointF(right, box.center().y()), "shield-alert", "warn", 14)
             right -= _GAP
         if row.status != "open":
-            right = self._pill(painter, box, right, change_status_text(row.status), row.status)
+            right = self._pill(painter, box, right, change_status_text(row), row.status)
         return right
 
     def _pill(self, painter: QPainter, box: QRectF, right: float, text: str, status: str) -> float:

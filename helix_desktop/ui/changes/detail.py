@@ -27,6 +27,7 @@ from helix_desktop.ui.changes.texts import (
     change_status_text,
     counts_texts,
     files_text,
+    group_files_text,
     kind_text,
     makers_text,
     path_text,
@@ -178,7 +179,7 @@ class ChangeDetail(Themed, QWidget):
         self.lines_of_turn = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
         for counter in self.lines_of_turn:
             counter.is_fixed_width = True
-            counter.set_note(tr("The lines of each change in this turn, added up"))
+            counter.set_note(tr("Lines of these files, compared with how they were before"))
         self._status = Pill("")
         self._note = TextLine("", 12, role="muted")
         self.accept = PushButton("", "", "check", name="accept_change")
@@ -230,11 +231,11 @@ class ChangeDetail(Themed, QWidget):
         self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:
-        self._icon.show_icon("message-square", "muted")
+        self._icon.show_icon("undo-2" if group.is_revert else "message-square", "muted")
         self._title.set_text(turn_text(group))
         self._show_note(
-            files_text(group.files),
-            tr.plural(len(group.steps), "%n step", "%n steps"),
+            group_files_text(group),
+            "" if group.is_revert else tr.plural(len(group.steps), "%n step", "%n steps"),
             when_text(group.steps[-1], self._now(), with_time=True),
         )
         self._show_status(group)
@@ -259,7 +260,7 @@ class ChangeDetail(Themed, QWidget):
 
     def _show_status(self, entry: Entry) -> None:
         self._status.setVisible(entry.status != "open")
-        self._status.set_text(change_status_text(entry.status), STATUSES[entry.status][1])
+        self._status.set_text(change_status_text(entry), STATUSES[entry.status][1])
         self.accept.setEnabled(entry.status == "open")
 
     def _show_revert(self, entry: Entry) -> None:
@@ -269,6 +270,7 @@ class ChangeDetail(Themed, QWidget):
         self.revert.setEnabled(file is None or file.is_covered)
         for button in (self.accept, self.revert):
             button.setVisible(can_change(entry))
+        self.accept.setVisible(can_change(entry) and not entry.is_revert)
 
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""

@@ -11,7 +11,7 @@ from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCount
 from helix_desktop.ui.changes.texts import (
     accessible_row_text,
     change_status_text,
-    files_text,
+    group_files_text,
     makers_text,
     path_text,
     turn_text,
@@ -135,8 +135,8 @@ class ChangeListModel(QAbstractListModel):
             return ", ".join(
                 filter(None, (accessible_row_text(entry.head, self.counts_of(entry.head)), fold))
             )
-        state = change_status_text(entry.status) if entry.status != "open" else ""
-        return ", ".join(filter(None, (_name(entry), files_text(entry.files), state, fold)))
+        state = change_status_text(entry) if entry.status != "open" else ""
+        return ", ".join(filter(None, (_name(entry), group_files_text(entry), state, fold)))
 
     def _arrange(self) -> list[Entry]:
         entries: list[Entry] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,11 @@ class FileRow:
         return (self.before.digest if self.before else "", self.after.digest if self.after else "")
 
     @property
+    def is_folder(self) -> bool:
+        """True of a folder that came or went without files."""
+        return any(state is not None and state.kind == "folder" for state in (self.before, self.after))
+
+    @property
     def last(self) -> RecordedChanges:
         """The capture that changed it last."""
         return self.steps[-1]
@@ -67,9 +73,14 @@ class FileRow:
         return tuple(step.capture for step in self.steps)
 
     @property
+    def is_revert(self) -> bool:
+        """True if the user took something back, or did it again: nothing of the agent's."""
+        return self.last.source == "revert" and len(self.steps) == 1
+
+    @property
     def selection(self) -> RevertSelection:
         """Return what takes this change back."""
-        scope: RevertScope = "redo" if self.last.source == "revert" and len(self.steps) == 1 else "file"
+        scope: RevertScope = "redo" if self.is_revert else "file"
         return RevertSelection(agent_captures(self.steps), self.paths, scope=scope)
 
     @property
@@ -80,7 +91,7 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """A turn with its files, or (`head`) a file with its steps; captures oldest first."""
+    """A turn or a revert with its files, or (`head`) a file with its steps; captures oldest first."""
 
     key: str
     rows: tuple[FileRow, ...]
@@ -94,13 +105,18 @@ class ChangeGroup:
 
     @property
     def files(self) -> int:
-        """The number of different files."""
-        return len({row.path for row in self.rows})
+        """The number of different files; of folders where there are no files."""
+        return count_files(self.rows)
+
+    @property
+    def is_revert(self) -> bool:
+        """True if the user took something back, or did it again: nothing of the agent's."""
+        return self.head is None and self.first.source == "revert"
 
     @property
     def status(self) -> ChangedFileStatus:
-        """What became of all of it; reverts in a turn only say so of others."""
-        states = {row.status for row in self.rows if row.last.source != "revert" or self.head is not None}
+        """What became of all of it."""
+        states = {row.status for row in self.rows}
         return states.pop() if len(states) == 1 else "open"
 
     @property
@@ -108,6 +124,8 @@ class ChangeGroup:
         """Return what takes all of it back."""
         if self.head is not None:
             return self.head.selection
+        if self.is_revert:
+            return step_selection(self.first)
         return RevertSelection(agent_captures(self.steps), scope="turn")
 
 
@@ -135,6 +153,22 @@ def added_up(counts: Iterable[LineCounts]) -> LineCounts:
     for plus, minus in counts:
         added, removed = added + plus, removed + minus
     return added, removed
+
+
+def count_files(rows: Iterable[FileRow]) -> int:
+    """Return how many files rows are of; of folders alone how many these are."""
+    rows = tuple(rows)
+    return len({row.path for row in rows if not row.is_folder}) or len({row.path for row in rows})
+
+
+def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
+    """Return the files of rows, each once, from before its first change to after its last."""
+    files: dict[str, FileRow] = {}
+    for row in rows:
+        first = files.get(row.path, row)
+        kind = row.kind if first is row else row_kind("changed", first.before, row.after)
+        files[row.path] = dataclasses.replace(row, before=first.before, kind=kind)
+    return tuple(row for row in files.values() if row.kind != "same")
 
 
 def can_change(entry: Entry) -> bool:
@@ -254,17 +288,18 @@ def visible_changes(step: RecordedChanges) -> list[FileChange]:
 
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     statuses = {file.path: file.status for file in changes.files}
-    turns: dict[int, list[RecordedChanges]] = {}
-    for step in changes.captures:
-        turns.setdefault(step.turn, []).append(step)
+    turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
+    for number, step in enumerate(changes.captures, 1):
+        own = (number, f"revert:{step.capture}") if step.source == "revert" else (0, f"turn:{step.turn}")
+        turns.setdefault((step.turn, *own), []).append(step)
     groups = []
-    for turn, steps in sorted(turns.items(), reverse=True):
+    for (_, _, key), steps in sorted(turns.items(), reverse=True):
         rows = [
             _step_row(step, change, statuses.get(change.path, "open"))
             for step in steps
             for change in visible_changes(step)
         ]
-        groups.append(ChangeGroup(f"turn:{turn}", tuple(rows), tuple(steps)))
+        groups.append(ChangeGroup(key, tuple(rows), tuple(steps)))
     return groups
 
 

@@ -13,6 +13,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     ChangesState,
+    Entry,
     FileRow,
     GroupedChanges,
     LineCounts,
@@ -58,9 +59,10 @@ _SOURCES: dict[ChangeSource, TranslatableText] = {
     "tool": text("Edits"),
     "command": text("Commands"),
     "outside": text("You or another program"),
-    "revert": text("Reverts"),
+    "revert": text("Reverts, redos, rewinds"),
 }
 _REVERTS: dict[RevertScope, TranslatableText] = {
+    "hunk": text("Revert of a part"),
     "redo": text("Redo"),
     "rewind": text("Rewind"),
 }
@@ -82,9 +84,11 @@ def change_source_text(source: ChangeSource) -> str:
     return translate(_SOURCES[source])
 
 
-def change_status_text(status: ChangedFileStatus) -> str:
-    """Return what became of a change."""
-    return translate(STATUSES[status][0])
+def change_status_text(entry: Entry) -> str:
+    """Return what became of a change; of a revert that it was undone."""
+    if entry.is_revert and entry.status == "reverted":
+        return tr("Undone")
+    return translate(STATUSES[entry.status][0])
 
 
 def path_text(path: str) -> str:
@@ -146,7 +150,9 @@ def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
 
 def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> str:
     """Return how many files are not as before, and their lines, if these are counted."""
-    differing, files = len(grouped.differing), len(grouped.by_file)
+    heads = [group.head for group in grouped.by_file if group.head is not None]
+    is_counted = [head for head in heads if not head.is_folder] or heads
+    files, differing = len(is_counted), sum(head.kind != "same" for head in is_counted)
     if not differing and files:
         return tr.plural(files, "%n file as before", "%n files as before")
     words = files_text(files)
@@ -170,12 +176,21 @@ def accessible_counts(counts: LineCounts | None) -> str:
 
 
 def turn_text(group: ChangeGroup) -> str:
-    """Return the heading of a turn."""
+    """Return the heading of a turn, or of what the user took back or did again."""
     step = group.first
+    if group.is_revert:
+        return tr("You: {what}", what=who_text(step))
     if not step.turn:
         return tr("Before the first message")
     title = " ".join(step.turn_title.split())
     return title or tr("Turn {number}", number=step.turn)
+
+
+def group_files_text(group: ChangeGroup) -> str:
+    """Return how many files a group is of; of folders alone how many these are."""
+    if all(row.is_folder for row in group.rows):
+        return tr.plural(group.files, "%n folder", "%n folders")
+    return files_text(group.files)
 
 
 def files_text(count: int) -> str:
@@ -190,7 +205,7 @@ def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
         kind_text(row.kind),
         accessible_counts(counts),
         "" if row.is_step else makers_text(row.steps),
-        change_status_text(row.status) if row.status != "open" else "",
+        change_status_text(row) if row.status != "open" else "",
         "" if row.is_covered else tr("can't be undone"),
     )
     return ", ".join(filter(None, parts))

@@ -29,6 +29,7 @@ from helix_desktop.ui.changes.rows import (
     added_up,
     file_of,
     narrow_groups,
+    net_rows,
     visible_changes,
 )
 from helix_desktop.ui.changes.shortcuts import add_changes_shortcuts
@@ -277,7 +278,9 @@ class ChangesPage(Themed, QWidget):
     def _rows_of_turn(self) -> Sequence[FileRow]:
         """The changes of the selected turn; none if they are too many, or no turn is selected."""
         entry = self.entry
-        return _not_too_many(entry.rows if isinstance(entry, ChangeGroup) and entry.head is None else ())
+        if not isinstance(entry, ChangeGroup) or entry.head is not None:
+            return ()
+        return _not_too_many(net_rows(entry.rows))
 
     def _show_totals(self) -> None:
         """Show the sums of lines that are all counted."""

@@ -11,8 +11,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes
+from helix_desktop.domain.file_history.session_changes import RecordedChanges
+from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes, net_rows
+from helix_desktop.ui.changes.texts import (
+    change_status_text,
+    changes_total_text,
+    group_files_text,
+    turn_text,
+)
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.labels import TextLine
 from tests.support.galleries import changes_samples as samples
@@ -45,8 +54,9 @@ def press(page: ChangesPage, name: str) -> None:
 
 def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -> None:
     rows = listed(page)
-    assert rows[:2] == ["Move the parser into its own module, and delete the old one", "README.md"]
-    assert rows.index("Re-render only what changed while the answer streams in") == 8
+    assert rows[:2] == ["You: Revert", "tests/ui/chat/test_stream.py"]
+    assert rows[2:4] == ["Move the parser into its own module, and delete the old one", "README.md"]
+    assert rows.index("Re-render only what changed while the answer streams in") == 9
     assert rows[-1] == "build/cache.bin"
 
 
@@ -143,7 +153,9 @@ def test_a_session_whose_files_are_all_back_says_so(page: ChangesPage) -> None:
     assert "before this session changed it" in page.filter_bar.counter.toolTip()
 
 
-def test_a_turn_shows_the_sum_of_its_rows_once_all_are_counted(page: ChangesPage, qtbot: QtBot) -> None:
+def test_a_turn_shows_what_its_files_gained_and_lost_once_all_are_counted(
+    page: ChangesPage, qtbot: QtBot
+) -> None:
     plus, minus = page.detail.lines_of_turn
     with qtbot.waitSignal(page.counts_requested) as request:
         page.list.select("turn:1")
@@ -151,7 +163,8 @@ def test_a_turn_shows_the_sum_of_its_rows_once_all_are_counted(page: ChangesPage
     page.show_counts({row.contents: (2, 1) for row in request.args[0]})
     turn = page.entry
     assert isinstance(turn, ChangeGroup)
-    lines = [page.counts_of(row) or (0, 0) for row in turn.rows]
+    assert len(net_rows(turn.rows)) < len(turn.rows), "one file was changed twice"
+    lines = [page.counts_of(row) or (0, 0) for row in net_rows(turn.rows)]
     assert (plus.text, minus.text) == (
         f"+{sum(added for added, _ in lines)}",
         f"\N{MINUS SIGN}{sum(removed for _, removed in lines)}",
@@ -229,3 +242,43 @@ def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page:
     page.splitter.moveSplitter(400, 1)
     page.resize(1400, 700)
     assert abs(page.splitter.sizes()[0] - 400) < 10
+
+
+def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(page: ChangesPage) -> None:
+    edit = samples.STEPS[0]
+    (path, *_) = {change.path for change in edit.changes}
+    change = next(change for change in edit.changes if change.path == path)
+    back = FileChange(path, change.after, change.before)
+
+    def reverted(capture: str, scope: RevertScope, change: FileChange) -> RecordedChanges:
+        return msgspec.structs.replace(
+            edit, capture=capture, source="revert", scope=scope, call_id="", changes=(change,)
+        )
+
+    steps = [
+        edit,
+        reverted("r1", "hunk", back),
+        reverted("r2", "redo", change),
+        reverted("r3", "rewind", back),
+    ]
+    steps[2] = msgspec.structs.replace(steps[2], reverted=(path,))
+    grouped = group_changes(samples.session_changes(steps))
+    page.set_state(replace(samples.changes_state(), grouped=grouped))
+    names = [turn_text(group) for group in grouped.by_turn]
+    assert names[:3] == ["You: Rewind", "You: Redo", "You: Revert of a part"]
+    assert [change_status_text(group) for group in grouped.by_turn] == ["Open", "Undone", "Open", "Open"]
+    assert [row.path for row in grouped.by_turn[3].rows] == [path]
+    assert [group.selection.captures for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
+
+
+def test_a_folder_is_no_file(page: ChangesPage) -> None:
+    folder = FileState("folder", mode=0o755)
+    step = msgspec.structs.replace(samples.STEPS[0], changes=(FileChange("empty", None, folder),))
+    grouped = group_changes(samples.session_changes([step]))
+    assert group_files_text(grouped.by_turn[0]) == "1 folder"
+    change = samples.STEPS[0].changes[0]
+    both = group_changes(
+        samples.session_changes([msgspec.structs.replace(step, changes=(*step.changes, change))])
+    )
+    assert group_files_text(both.by_turn[0]) == "1 file"
+    assert changes_total_text(both, None).startswith("1 file")
