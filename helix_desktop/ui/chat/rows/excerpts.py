@@ -5,23 +5,20 @@ from __future__ import annotations
 from io import BytesIO
 from itertools import islice
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
-from PySide6.QtGui import QImage, QImageReader
-
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, MAX_LINES, ExcerptContent
+from helix_desktop.ui.design.viewer.picture import read_image
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all
-_MAX_EDGE_PX = 2_000  # pixels of an image; a card is never wider, on a dense screen either
 
 
 def excerpt_content(data: bytes, excerpt: Excerpt, in_full: bool) -> ExcerptContent:
     """Return what a card shows of an excerpt of these bytes: the first lines, or with `in_full` all."""
     if excerpt.image is not None:
-        image = _read_image(data)
+        image = read_image(data)
         return (
             ExcerptContent(image=image) if image else ExcerptContent(problem=tr("Couldn't read the image."))
         )
@@ -35,19 +32,3 @@ def excerpt_content(data: bytes, excerpt: Excerpt, in_full: bool) -> ExcerptCont
     hidden = excerpt.lines - count
     fits = excerpt.lines <= MAX_LINES and excerpt.size <= MAX_BYTES
     return ExcerptContent(part.decode("utf-8", "replace").removesuffix("\n"), hidden, hidden > 0 and fits)
-
-
-def _read_image(data: bytes) -> QImage | None:
-    """Decode an image no larger than a card shows it; None if it is damaged."""
-    buffer = QBuffer()
-    buffer.setData(QByteArray(data))
-    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-    reader = QImageReader(buffer)
-    reader.setAutoTransform(True)
-    size = reader.size()
-    if max(size.width(), size.height()) > _MAX_EDGE_PX:
-        reader.setScaledSize(
-            size.scaled(QSize(_MAX_EDGE_PX, _MAX_EDGE_PX), Qt.AspectRatioMode.KeepAspectRatio)
-        )
-    image = reader.read()
-    return None if image.isNull() else image
