@@ -82,7 +82,7 @@ class _OutputSection:
     """A titled stretch of output: its first lines, what is left out, its last lines."""
 
     def __init__(self, title: str, ends: HeadAndTail, tools: ItemTools) -> None:
-        self.title, self.hidden_lines = title, ends.hidden_lines
+        self.title, self.lines, self.hidden_lines = title, ends.lines, ends.hidden_lines
         self.head = _output_layout(ends.head, tools)
         self.tail = _output_layout(ends.tail, tools)
         self.title_rect = QRectF()
@@ -170,7 +170,7 @@ class ToolBody:
         wide = button_width(style, label, True)
         rect = QRectF(section.gap.right() - wide, section.gap.y() + style.px(3), wide, style.px(28))
         if section.hidden_lines and can_show_all_lines(row):
-            lines = section.hidden_lines + sum(map(_line_count, section.texts))
+            lines = section.lines - row.header_lines  # as many as the bar of the card says
             words = tr.plural(lines, "Show %n line", "Show all %n lines")
             room = button_width(style, words)
             place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
@@ -264,7 +264,3 @@ def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:
 def _output_layout(text: str, tools: ItemTools) -> TextLayout | None:
     cleaned = clean_output(text).rstrip("\n")
     return tools.writer.write_plain(cleaned, mono=True, size=SMALL) if cleaned else None
-
-
-def _line_count(text: TextLayout) -> int:
-    return text.document.blockCount()

@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.tool_card import figures_text
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
@@ -31,6 +32,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ShellCommand,
     ToolRow,
 )
+from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -239,6 +241,22 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     view.chat_viewport.model.replace(row_key("t"), row)
     assert "The extract was too long." in words(view)
     assert "Cost: 1.2k tokens · 800 ms · fast." in words(view)
+
+
+def test_the_bar_and_the_button_count_the_same_lines(view: ChatView) -> None:
+    """Neither counts how the command ended; a blank line at the end of the first ones counts."""
+    output = "exit code 0 in 12 ms\n" + "\n".join(["a"] * (HEAD_LINES - 2) + [""] + ["z"] * 40)
+    ends = head_and_tail(output)
+    row = replace(CARD, head=ends.head, tail=ends.tail, lines=ends.lines, header_lines=1)
+    view.chat_viewport.model.reset([row])
+    press(view, "open:card")
+    area = sheet(view).hit_area("whole:card")
+    assert area is not None
+    count = HEAD_LINES - 2 + 1 + 40
+    assert (area.label, figures_text(row, 1.0).split(" \N{MIDDLE DOT} ")[0]) == (
+        f"Show all {count} lines",
+        f"{count} lines",
+    )
 
 
 @pytest.mark.parametrize(
