@@ -56,7 +56,10 @@ class CostState:
         """Return what the branch did not pay: "12.1k tokens before the branch"."""
         if not self.inherited.tokens:
             return ""
-        return tr("{tokens} before the branch", tokens=format_token_count(self.inherited.tokens))
+        tokens = format_token_count(self.inherited.tokens)
+        if self.inherited.estimated:
+            tokens = tr("≈ {tokens}", tokens=tokens)
+        return tr("{tokens} before the branch", tokens=tokens)
 
     @property
     def cost_text(self) -> str:

@@ -65,7 +65,7 @@ def format_whole_percent(share: float, *, is_estimated: bool = False) -> str:
     if share > 0 and number == "0":
         return tr("< {number} %", number="1")
     text = tr("{number} %", number=number)
-    return tr("≈ {share}", share=text) if is_estimated else text
+    return f"≈ {text}" if is_estimated else text
 
 
 def format_size(size: int) -> str:

@@ -11727,6 +11727,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>Excluded by you</source>
             <translation type="unfinished" />
         </message>
@@ -13206,11 +13207,6 @@
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
             <source>{tokens} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/numbers.py" />
-            <source>≈ {share}</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -32,7 +33,7 @@ _GAP = 1.5  # between two segments
 _MAX_BARS = 24
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
 
-SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
+SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] = {
     "system": lambda theme: theme.seg_system,
     "tools": lambda theme: theme.seg_tools,
     "mcp": lambda theme: theme.seg_mcp,
@@ -49,6 +50,7 @@ SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
     "pinned": lambda theme: theme.seg_pinned,
     "arguments": lambda theme: theme.seg_arguments,
     "difference": lambda theme: theme.faint,
+    "excluded": lambda theme: theme.muted,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,
 }
@@ -262,4 +264,6 @@ def _saving_name(saving: Saving) -> str:
             return tr("Noted as facts")
         case "handover":
             return tr("Summarized")
+        case "excluded":
+            return tr("Excluded by you")
     return tr("Cached")

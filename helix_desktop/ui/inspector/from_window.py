@@ -14,7 +14,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
@@ -235,6 +235,8 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
                 yield Saving("fold", round(saved * ratio))
             case ObservationsPlaced(saved=saved):
                 yield Saving("observations", round(saved * ratio))
+            case Excluded(saved=saved):
+                yield Saving("excluded", round(saved * ratio))
             case HandoverMade(before=before, after=after) if before:
                 yield Saving("handover", before - after)
 

@@ -209,9 +209,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Tokens that one rewrite saved, by the kind of rows that it made."""
+    """Tokens that one rewrite saved, by the kind of rows that it made; `excluded` made none."""
 
-    kind: RowKind
+    kind: RowKind | Literal["excluded"]
     tokens: int
 
 
