@@ -12533,6 +12533,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/session.py" />
+            <source>In {place}: {fault}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>Install it, or enter its full path.</source>
             <translation type="unfinished" />
@@ -12738,6 +12743,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/session.py" />
+            <source>The server's list of tools breaks the protocol.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/mcp_server.py" />
             <source>The value of {name} must be on one line.</source>
             <translation type="unfinished" />
@@ -12745,6 +12755,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>The variables or headers of {name} can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/session.py" />
+            <source>Update the server, or report this to its author.</source>
             <translation type="unfinished" />
         </message>
         <message>

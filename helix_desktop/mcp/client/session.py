@@ -16,10 +16,13 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from helix_desktop import __version__
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.translatable_text import TextContext
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
 
+_text = TextContext("MCP")
 MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
@@ -98,11 +101,23 @@ async def _follow_changes(session: ClientSession, on_tools_changed: Callable[[],
 
 
 async def list_tools(session: ClientSession) -> list[types.Tool]:
-    """Return all tools that the server lists, page by page, up to `MAX_TOOLS`."""
+    """Return all tools that the server lists, page by page, up to `MAX_TOOLS`.
+
+    Raises HelixError that says what in the list breaks the protocol.
+    """
     tools: list[types.Tool] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
-        page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        try:
+            page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = ".".join(str(part) for part in fault["loc"])
+            raise HelixError(
+                _text("The server's list of tools breaks the protocol."),
+                _text("In {place}: {fault}.", place=place, fault=fault["msg"]),
+                _text("Update the server, or report this to its author."),
+            ) from error
         tools += page.tools
         cursor = page.next_cursor
         if not cursor or len(tools) >= MAX_TOOLS:

@@ -188,6 +188,11 @@ async def _check_a_failure(rig: WindowRig) -> None:
     card.editor.form._endpoint.setText("")
     press(card.editor, "save_server")
     assert "reach" in card.editor.form.errors()
+    card.editor.form._variables.setPlainText("LEVEL 2")
+    press(card.editor, "save_server")
+    assert "NAME=value" in card.editor.form.errors()["env"]
+    card.editor.form._variables.setPlainText("LEVEL=2")
+    assert "env" not in card.editor.form.errors()
     card.editor.form._endpoint.setText(LINE)
     card.editor.form._name.setText("better")
     press(card.editor, "save_server")

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.texts import (
     endpoint_text,
     parse_draft,
+    parse_variables,
     state_text,
     tools_cost_text,
     variables_text,
@@ -99,10 +100,15 @@ class ServerForm(Themed, QWidget):
                 note=tr("Values of names like API_KEY or TOKEN are kept as secrets, not in a file."),
             ),
         }  # fmt: skip
-        for field in (self._name, self._endpoint, self._cwd):
-            field.textEdited.connect(lambda _: self.edited.emit())
-        self._variables.textChanged.connect(self.edited)
+        for name, line in (("name", self._name), ("reach", self._endpoint), ("cwd", self._cwd)):
+            line.textEdited.connect(lambda _, name=name: self._on_edited(name))
+        self._variables.textChanged.connect(lambda: self._on_edited("env"))
         self.setLayout(column(*self._fields.values(), self._rows, gap=8))
+
+    def _on_edited(self, name: str) -> None:
+        """Take back what was wrong with a field."""
+        self._fields[name].show_error("")
+        self.edited.emit()
 
     def show_draft(self, draft: ServerDraft, missing: tuple[str, ...] = ()) -> None:
         """Fill the fields; secrets that are `missing` have no value kept."""
@@ -135,12 +141,18 @@ class ServerForm(Themed, QWidget):
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
         """Return what is filled in; None when something is wrong, which is then marked."""
         try:
+            variables = parse_variables(self._variables.toPlainText())
+            self._fields["env"].show_error("")
+        except InvalidInput as error:
+            self._fields["env"].show_error(error_text(error))
+            return None
+        try:
             secrets = {name: entry.text().strip() for name, entry in self._secrets.items()}
             parsed = parse_draft(
                 self._name.text(),
                 self._endpoint.text(),
                 self._cwd.text(),
-                self._variables.toPlainText(),
+                variables,
                 secrets,
             )
         except InvalidInput as error:
@@ -170,6 +182,7 @@ class ServerEditor(QWidget):
         super().__init__()
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
+        self._is_testing = False
         self.has_edits = False
         """Whether the user changed something since it was filled."""
         cancel, self.test = (
@@ -178,7 +191,7 @@ class ServerEditor(QWidget):
         )
         self.save = PushButton(save_text, "primary", name="save_server")
         cancel.clicked.connect(self.cancelled)
-        self.test.clicked.connect(lambda: self._emit_draft(self.test_requested))
+        self.test.clicked.connect(self._request_test)
         self.save.clicked.connect(lambda: self._emit_draft(self.saved))
         self.form.edited.connect(self._on_edited)
         self.setLayout(
@@ -201,9 +214,13 @@ class ServerEditor(QWidget):
         if draft is not None:
             signal.emit(draft)  # type: ignore[attr-defined]  # a bound signal has no type of its own
 
+    def _request_test(self) -> None:
+        if not self._is_testing:
+            self._emit_draft(self.test_requested)
+
     def set_testing(self, is_testing: bool) -> None:
         """Show that a test runs, or has ended."""
-        self.test.setEnabled(not is_testing)
+        self._is_testing = is_testing  # the button stays enabled: else the keyboard goes on to Add and start
         if is_testing:
             self.status.show_status("running", tr("Testing…"))
 

@@ -96,13 +96,15 @@ def variables_text(entry: McpServerConfig) -> str:
     return "\n".join(f"{name}={value}" for name, value in pairs.items())
 
 
-def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dict[str, str]) -> ServerDraft:
+def parse_draft(
+    name: str, endpoint: str, cwd: str, variables: dict[str, str], secrets: dict[str, str]
+) -> ServerDraft:
     """Return what the fields of a form describe; empty values among `secrets` keep what is stored.
 
     Variables with the name of a secret become one. Raises InvalidInput.
     """
     (read,) = parse_server_configs(endpoint) if endpoint.strip() else (ServerDraft(McpServerConfig(name="")),)
-    variable_values = {**read.entry.env, **_parse_variables(variables)}
+    variable_values = {**read.entry.env, **variables}
     hidden = {key: value for key, value in variable_values.items() if is_secret_name(key)}
     values = {**read.secrets, **secrets, **hidden}
     plain = {key: value for key, value in variable_values.items() if key not in values}
@@ -121,7 +123,8 @@ def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dic
     return ServerDraft(entry, values)
 
 
-def _parse_variables(lines: str) -> dict[str, str]:
+def parse_variables(lines: str) -> dict[str, str]:
+    """Return variables or headers by name, from lines NAME=value or NAME: value. Raises InvalidInput."""
     values: dict[str, str] = {}
     for line in lines.splitlines():
         if not line.strip():
