@@ -50,10 +50,10 @@ def _state(status: GitStatus) -> str:
         return tr("status unknown")
     if status.conflicts:
         return tr.plural(status.conflicts, "%n conflict", "%n conflicts")
-    if status.changed:
-        return tr.plural(status.changed, "%n changed", "%n changed")
-    if status.untracked:
-        return tr.plural(status.untracked, "%n untracked", "%n untracked")
+    changed = tr.plural(status.changed, "%n changed", "%n changed") if status.changed else ""
+    untracked = tr.plural(status.untracked, "%n untracked", "%n untracked") if status.untracked else ""
+    if changed or untracked:
+        return " · ".join(filter(None, (changed, untracked)))
     return "" if status.has_commit else tr("no commits yet")
 
 

@@ -54,6 +54,7 @@ async def read_state_content(history: FileHistory, state: FileState | None) -> b
 async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesRecorded:
     capture, changes = captured.capture, captured.list.changes
     listed = without_implied(changes)
+    listed = [change for change in listed if not _is_folder(change)] or listed
     kinds = [change.kind for change in listed]
     moved = {change.moved_from for change in changes}  # their lines are the same
     compared = [change for change in changes if not change.moved_from and change.path not in moved]
@@ -75,6 +76,10 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
         first_path=listed[0].path if listed else "",
         uncovered=sum(not change.is_covered for change in changes),
     )
+
+
+def _is_folder(change: FileChange) -> bool:
+    return any(state is not None and state.kind == "folder" for state in (change.before, change.after))
 
 
 async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> tuple[int, int]:

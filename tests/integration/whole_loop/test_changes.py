@@ -22,7 +22,10 @@ TURNS: tuple[tuple[tuple[str, dict[str, Any]], ...], ...] = (
         ("edit_file", {"path": "a.txt", "old_text": "line 2\n", "new_text": "second\n"}),
     ),
     (
-        ("run_command", {"command": "sed -i 's/line 9/ninth/' a.txt && chmod +x b.sh && rm c.txt"}),
+        (
+            "run_command",
+            {"command": "sed -i 's/line 9/ninth/' a.txt && chmod +x b.sh && rm c.txt && mkdir no"},
+        ),
         ("read_file", {"path": "a.txt"}),
     ),
 )
@@ -66,8 +69,13 @@ async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) 
         assert by_turn(listed) == [
             (1, "tool", "write_file", {"src": "created", "src/new.py": "created"}),
             (1, "tool", "edit_file", {"a.txt": "changed"}),
-            (2, "command", "run_command", {"a.txt": "changed", "b.sh": "mode", "c.txt": "deleted"}),
+            (
+                *(2, "command", "run_command"),
+                {"a.txt": "changed", "b.sh": "mode", "c.txt": "deleted", "no": "created"},
+            ),
         ]
+        (by_command,) = rig.events(ChangesRecorded)[2:]
+        assert by_command.files == 3, "the folder is none"
         [whole] = [file for file in listed.files if file.path == "a.txt"]
         diff = await changes.diff("a.txt", whole.before, whole.after)
         assert (diff.added, diff.removed) == (2, 2)

@@ -11,7 +11,7 @@ CASES = (
     (GitStatus("main"), "main", "Branch main|No changes"),
     (
         GitStatus("main", upstream="origin/main", ahead=2, behind=1, changed=3, untracked=1),
-        "main · 3 changed",
+        "main · 3 changed · 1 untracked",
         "Branch main|2 commits ahead of origin/main|1 commit behind origin/main|3 changed files"
         "|1 untracked file or folder",
     ),
