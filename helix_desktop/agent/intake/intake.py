@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
 from helix_desktop.context.intake.describe import describe_output, describe_text
-from helix_desktop.context.intake.output_names import insert_names, names_tokens
+from helix_desktop.context.intake.output_names import insert_names, names_in_output, names_tokens
 from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
@@ -270,7 +270,7 @@ class Intake:
 
 
 def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:
-    names = _bounded_identifiers(text)
+    names = names_in_output(text, _MAX_IDENTIFIERS)
     names_versions = tool in CACHE_TOOLS or tool_kind(tool) in ("write", "edit")
     return describe_output(tool, text, exit_code), _without_handles(names) if names_versions else names
 

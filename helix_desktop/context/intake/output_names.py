@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain, islice
 from math import log1p
 
-from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, count_identifiers
+from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, count_identifiers, identifiers_in
 
 _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
 _NAME_OVERHEAD = 4  # characters
-_ID = re.compile(
-    r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])|(?<==)[0-9a-f]{12,}(?![\w-])"
-)
-"""A UUID, or the value of a field such as `trace=`: those of single requests fill a log."""
+_FIRST_DIGITS = 8  # of a UUID, before its first hyphen: patterns that begin with a sign are found fast
+_UUID = re.compile(r"-(?<=[0-9a-f]{8}-)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])")
+_FIELD = re.compile(r"=([0-9a-f]{12,})(?![\w-])")
 _OPENING = "[Names in the part not shown: "
 
 
@@ -44,7 +44,23 @@ def names_tokens(preview: str) -> int:
     return -(-len(line) // _CHARS_PER_TOKEN)
 
 
+def names_in_output(text: str, most: int) -> tuple[str, ...]:
+    """Return the identifiers of an output in the order of their first occurrence, at most so many.
+
+    Without ids that occur once.
+    """
+    part = text[:MAX_IDENTIFIED_CHARS]
+    if not (singles := _single_ids(part)):
+        return identifiers_in(part)[:most]
+    counts = count_identifiers(part)
+    return tuple(islice((name for name in counts if counts[name] > 1 or name not in singles), most))
+
+
 def _single_ids(text: str) -> set[str]:
-    """Return the parts of ids that occur once: an agent has none of them to look for."""
-    counts = Counter(_ID.findall(text))
+    """Return the parts of UUIDs, and of values such as `trace=`, that occur once: nobody looks for one.
+
+    Those of single requests fill a log.
+    """
+    uuids = (text[match.start() - _FIRST_DIGITS : match.end()] for match in _UUID.finditer(text))
+    counts = Counter(chain(uuids, _FIELD.findall(text)))
     return {part for value, count in counts.items() if count == 1 for part in value.split("-")}

@@ -78,5 +78,6 @@ class Ripgrep:
             raise ToolError("The search took over 30 s and was ended.", fix="Search a smaller folder.")
         if result.exit_code >= _TROUBLE and not result.output:
             message = result.errors.decode(errors="replace").strip().removeprefix("rg: ")
-            raise ToolError("The search failed.", message[:600], "Correct the pattern or the glob.")
+            wrong = "glob" if "glob" in message else "pattern"
+            raise ToolError("The search failed.", message[:600], f"Correct the {wrong}.")
         return result
