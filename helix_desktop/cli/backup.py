@@ -105,6 +105,8 @@ def _archive_path(path: Path, is_session: bool) -> Path:
             text("Only a session can be exported as Markdown."),
             fix=text("Add {option}, or use {name}.", option="--session", name=path.with_suffix(SUFFIX).name),
         )
+    if path.suffix[1:].isdecimal():  # of a version or a date
+        return _absolute(path.with_name(path.name + SUFFIX))
     if path.suffix not in ("", SUFFIX):
         raise InvalidInput(
             text(

@@ -226,7 +226,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     assert b" \xc2\xb7 1 matching line for 'Tide'" in recalled.out
     assert recalled.out.count(b"\n") == 2
     (await cli("cache", "recall", "e999", *as_agent)).assert_refused(1, "names no words and no output")
-    (await cli("cache", "recall", entry[1], *at)).assert_refused(1, "this call comes from none")
+    (await cli("cache", "recall", entry[1], *at)).assert_refused(2, "Add --from-session.")
 
 
 async def test_a_damaged_store_is_repaired_and_the_loss_is_reported(cli: Cli) -> None:

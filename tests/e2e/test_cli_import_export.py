@@ -88,6 +88,8 @@ def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (imported["added"], imported["new"]) == (2, ["s"])
     assert here.json("list", "other") == here.json("list", "ws")
     assert here.json("export", "ws", str(tmp_path / "without"))["path"] == str(tmp_path / "without.helix")
+    dated = str(tmp_path / "of-2026.11")
+    assert here.json("export", "ws", dated)["path"] == f"{dated}.helix"
     result = here.cache("import", file, "--workspace", str(other))
     assert result == (0, "0 entries added, 2 already present. Sessions: 1 unchanged.\n", "")
     verified = here.json("verify", "other")
