@@ -123,8 +123,8 @@ class SessionWindow:
         """The tokens of the largest message that can ever be sent, by our count."""
         _, gauge = self.measure()
         fixed = self._runtime.frame.fixed_tokens + self._runtime.transcript.opening_tokens
-        most = self._runtime.policy.handover_at * gauge.window - gauge.reserve
-        return int(most / gauge.ratio) - fixed
+        max_tokens = self._runtime.policy.handover_at * gauge.window - gauge.reserve
+        return int(max_tokens / gauge.ratio) - fixed
 
     async def undo(self, seq: int) -> None:
         """Undo a sweep, fold, handover or placement of observations by recording a counter-event."""

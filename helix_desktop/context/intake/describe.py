@@ -1,8 +1,8 @@
 """Descriptions: what an output or an argument holds, in a few words, by its kind of content.
 
 They stand in markers, notes, index lines and the cache browser, so that nobody has to open a content to
-know what is in it: source by its definitions, a command by its last telling line, a search by its hits, JSON
-by its keys, a table by its columns.
+know what is in it: source by its definitions, a command by its last informative line, a search by its hits,
+JSON by its keys, a table by its columns.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PLACE = re.compile(
     r"(?<![\w.@~+/\\-])(?P<path>[\w.@~+/\\-]{1,200}\.\w{1,9})"
     r"(?::| \(Line |:?\r?\n[\s*-]{0,9}Line )(?P<line>\d+)"
 )
-_NOT_TELLING = re.compile(
+_NOT_INFORMATIVE = re.compile(
     r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
     r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
     r"|-\*-|^Information about$",
@@ -52,7 +52,7 @@ _NOT_TELLING = re.compile(
 )
 _NO_RESULT = re.compile(r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b")
 """Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import."""
-_TELLING_END = re.compile(
+_INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
@@ -103,13 +103,13 @@ def describe_text(text: str) -> str:
 def _describe(kind: ToolKind, text: str) -> str:
     match kind:
         case "command":
-            return _changed_files(text) or _last_telling_line(text)
+            return _changed_files(text) or _last_informative_line(text)
         case "search":
-            return _hits(text) or _first_telling_line(text)
+            return _hits(text) or _first_informative_line(text)
         case "list":
-            return _listing(text) or _first_telling_line(text)
+            return _listing(text) or _first_informative_line(text)
         case _:
-            return _json_keys(text) or _names(text) or _columns(text) or _first_telling_line(text)
+            return _json_keys(text) or _names(text) or _columns(text) or _first_informative_line(text)
 
 
 def _head_lines(text: str) -> list[str]:
@@ -123,8 +123,8 @@ def _names(text: str) -> str:
     found = [match for line in lines if (match := _DEFINITION.match(line)) is not None]
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
-        telling = filter(_is_telling, lines)
-        headings = (match for line in telling if (match := _HEADING.match(line)) is not None)
+        informative = filter(_is_informative, lines)
+        headings = (match for line in informative if (match := _HEADING.match(line)) is not None)
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
     return _join(names) if names and len(lines) > len(names) else ""
 
@@ -229,22 +229,22 @@ def _with_paths(head: str, paths: list[str], cap: int) -> str:
     return head + ", ".join(paths)
 
 
-def _is_telling(line: str) -> bool:
-    return any(char.isalnum() for char in line) and _NOT_TELLING.search(line) is None
+def _is_informative(line: str) -> bool:
+    return any(char.isalnum() for char in line) and _NOT_INFORMATIVE.search(line) is None
 
 
-def _first_telling_line(text: str) -> str:
+def _first_informative_line(text: str) -> str:
     lines = [" ".join(line.split()) for line in _head_lines(text)]
-    telling = next(filter(_is_telling, lines), "") or next((line for line in lines if line), "")
-    return f'"{ellipsize(telling, CAP - 2)}"' if telling else ""
+    informative = next(filter(_is_informative, lines), "") or next((line for line in lines if line), "")
+    return f'"{ellipsize(informative, CAP - 2)}"' if informative else ""
 
 
-def _last_telling_line(text: str) -> str:
+def _last_informative_line(text: str) -> str:
     """Return the last line that says how a command ended, else its last line."""
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
-    candidates = list(islice((line for line in lines if _is_telling(line)), 80))
+    candidates = list(islice((line for line in lines if _is_informative(line)), 80))
     candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
-    endings = [line for line in candidates[:40] if _TELLING_END.search(line)]
+    endings = [line for line in candidates[:40] if _INFORMATIVE_END.search(line)]
     line = _with_details(endings) if endings else _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""

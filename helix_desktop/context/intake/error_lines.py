@@ -10,7 +10,7 @@ import re
 import msgspec
 
 RESULT, REPORT, MENTION = 0, 1, 2
-"""Ranks of a line, the most telling first: the result of a run that failed, an error, what may be one."""
+"""Ranks of a line, the most informative first: the result of a run that failed, an error, what may be one."""
 
 _SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
 _MAX_TEST_LINE = 1_000  # characters; a line about one test, or the result of all, is never longer

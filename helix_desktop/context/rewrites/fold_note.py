@@ -258,7 +258,7 @@ def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
 
 
 def _short_result(answer: ToolAnswered) -> str:
-    """Return what a call gave if that is a few words, a test's last telling line, or how much a lookup found.
+    """Return what a call gave in a few words, a test's last informative line, or how much a lookup found.
 
     Of a change of a file only an error says something. What looks like a secret stays in its output alone,
     which the user can have forgotten.
@@ -317,7 +317,7 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
             text, room = _text_of(item), min(cap, left)
             if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
                 break
-            line = _telling_part(text, room)
+            line = _informative_part(text, room)
             is_cut = rank is conclusions and len(line) < len(text) * 3 // 4
             lines[item.seq] = f"e{item.seq}: {line}" if is_cut else line
             of_rank, left = of_rank - len(line), left - len(line)
@@ -333,7 +333,7 @@ def _text_of(item: LogItem) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
-def _telling_part(text: str, cap: int) -> str:
+def _informative_part(text: str, cap: int) -> str:
     """Return the sentences of a message that state most, in their order, in one line of `cap` characters.
 
     Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the beginning

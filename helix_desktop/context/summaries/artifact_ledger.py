@@ -262,7 +262,7 @@ def _take(entries: Sequence[LedgerEntry], fitting: dict[int, str], chars_left: i
         if len(line) + 1 <= chars_left:
             fitting[number] = line
             chars_left -= len(line) + 1
-        elif fitting:  # an older line that happens to be shorter is not more telling
+        elif fitting:  # an older line that happens to be shorter is not more informative
             break
     return chars_left
 

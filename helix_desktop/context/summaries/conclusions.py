@@ -199,11 +199,11 @@ def cut_sentence(text: str, max_chars: int) -> str:
         return text
     clauses = _CLAUSE_END.split(text)
     worths = [_count_names(clause) for clause in clauses]
-    most = max(2, max_chars // _CLAUSE_CHARS)
+    max_clauses = max(2, max_chars // _CLAUSE_CHARS)
     first = worths.index(max(worths))
     others = (place for place in range(len(clauses)) if place != first)
     by_density = sorted(others, key=lambda place: -worths[place] / (len(clauses[place]) + _LEAST_CHARS))
-    best = [first, *by_density[: most - 1]]
+    best = [first, *by_density[: max_clauses - 1]]
     fitting = {place for place in best if worths[place]} or {first}
     left = max_chars - 2 * (len(fitting) + 1)
     size = len(clauses[first])

@@ -67,14 +67,14 @@ def short_text(text: str, max_chars: int) -> str:
 
 
 def error_line(text: str) -> str:
-    """Return the line of an output that says why it failed: the last of the most telling; empty if none."""
+    """Return the line of an output that says why it failed, the most informative; empty if none."""
     found: dict[int, str] = {}
     for line in text[-_TAIL_CHARS:].splitlines():
         part = line[:_SEARCHED].rstrip()
         if part and not _NOISE.match(part) and (error := find_error(part)) is not None:
             found[-1 if _SAYS_WHY.search(part) else error.rank] = part.strip()
-    telling = next((found[rank] for rank in (-1, REPORT, RESULT, MENTION) if rank in found), "")
-    return without_direction_signs(telling)
+    informative = next((found[rank] for rank in (-1, REPORT, RESULT, MENTION) if rank in found), "")
+    return without_direction_signs(informative)
 
 
 def shorten_output(text: str, cap: int) -> str:
@@ -121,7 +121,7 @@ def _tail(text: str, max_chars: int) -> str:
 
 
 def _ranked_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines that carry facts, each with its rank, the most telling 0, and its place."""
+    """Yield the lines that carry facts, each with its rank, the most informative 0, and its place."""
     for place, line in enumerate(lines):
         part = line[:_SEARCHED].rstrip()
         if not part or _NOISE.match(part) or says_nothing(part):
@@ -132,7 +132,7 @@ def _ranked_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _fit_lines(ranked: Iterable[tuple[int, int, str]], max_chars: int) -> list[str]:
-    """Return the lines that fit, the most telling first, in their order; a long one is cut between words."""
+    """Return the lines that fit, most informative first, in their order; a long one is cut between words."""
     fitting: dict[int, str] = {}
     shapes: dict[str, int] = {}
     for _, place, line in sorted(ranked):

@@ -91,15 +91,15 @@ def _key(text: str, at: int) -> int:
 
 def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
     """Return how many characters are the same from there on, in time by their number."""
-    most = min(len(left) - left_at, len(right) - right_at)
+    max_size = min(len(left) - left_at, len(right) - right_at)
 
     def is_same(start: int, end: int) -> bool:
         return left[left_at + start : left_at + end] == right[right_at + start : right_at + end]
 
     low, step = 0, MIN_CHARS
-    while low < most and is_same(low, min(low + step, most)):
-        low, step = min(low + step, most), step * 2
-    high = min(low + step, most)
+    while low < max_size and is_same(low, min(low + step, max_size)):
+        low, step = min(low + step, max_size), step * 2
+    high = min(low + step, max_size)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if is_same(low, middle) else (low, middle)

@@ -91,7 +91,7 @@ def opening_lines(text: str, max_chars: int) -> str:
 
 
 def ranked_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the lines of source that carry facts, each with its rank, the most telling 0, and its place.
+    """Yield the lines of source that carry facts, each with its rank, the most informative 0, and its place.
 
     One that opens a bracket has the lines up to where that closes: the entries of a list, the parameters of a
     function.

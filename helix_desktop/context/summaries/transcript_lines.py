@@ -28,7 +28,7 @@ _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, a
 _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
 _OF_SOURCE = 300  # of source that was read, in a note: its constants and limits
 _CALLS = 300
-_TELLING_CAP = 120  # characters of an output's telling line in a note
+_INFORMATIVE_CAP = 120  # characters of an output's informative line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
 """A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
@@ -131,7 +131,7 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
     match item.event:
         case ToolAnswered() as answer:
             described = described_result(answer.about, answer.exit_code)
-            body = described if answer.about else _first_and_telling_line(answer)
+            body = described if answer.about else _first_and_informative_line(answer)
             if of_source and tool_kind(answer.name) == "read":
                 body = "\n".join(filter(None, (body, informative_source_lines(answer.text, of_source))))
             return TranscriptLine(_output_opening(item.seq, answer), body)
@@ -143,12 +143,12 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
             return _item_line(item, _FOLDED)
 
 
-def _first_and_telling_line(answer: ToolAnswered) -> str:
-    telling = error_line(answer.text) if not answer.ok else last_informative_line(answer.text)
+def _first_and_informative_line(answer: ToolAnswered) -> str:
+    informative = error_line(answer.text) if not answer.ok else last_informative_line(answer.text)
     return (
         answer.first_line
-        if telling[:_TELLING_CAP] in answer.first_line
-        else f"{answer.first_line} … {telling[:_TELLING_CAP]}"
+        if informative[:_INFORMATIVE_CAP] in answer.first_line
+        else f"{answer.first_line} … {informative[:_INFORMATIVE_CAP]}"
     )
 
 

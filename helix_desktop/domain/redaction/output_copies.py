@@ -34,7 +34,7 @@ class OutputCopies:
         self._mark = mark
         self.texts = tuple(text for text in dict.fromkeys(texts) if text and mark not in text)
         lines = {line for text in self.texts for line in _lines(text)}
-        self._lines = tuple(sorted(filter(_is_telling, lines), key=len, reverse=True))
+        self._lines = tuple(sorted(filter(_is_informative, lines), key=len, reverse=True))
         self._long_lines = "\n".join(line for line in self._lines if len(line) >= _MIN_OF_LONG)
         self._result = _result_pattern(
             {line for text in self.texts if len(text) <= _RESULT_CHARS for line in _lines(text)}, mark
@@ -81,7 +81,7 @@ def _lines(text: str) -> Iterator[str]:
             yield from (line.strip(), one_line, one_line.replace("“", '"').replace("”", '"'))
 
 
-def _is_telling(line: str) -> bool:
+def _is_informative(line: str) -> bool:
     return len(line) >= _MIN_CHARS and sum(map(str.isalnum, line)) >= _MIN_LETTERS
 
 

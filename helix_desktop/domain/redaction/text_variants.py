@@ -85,10 +85,10 @@ def _end_of_rest(text: str, start: int, rest: str, least: int) -> int:
     def is_other(size: int) -> bool:
         return text[start : start + size] not in rest
 
-    most = min(len(rest), len(text) - start)
-    if most < least or is_other(least):  # mostly so: all else takes time
+    max_size = min(len(rest), len(text) - start)
+    if max_size < least or is_other(least):  # mostly so: all else takes time
         return start
-    size = bisect_left(range(most + 1), True, least, key=is_other) - 1
+    size = bisect_left(range(max_size + 1), True, least, key=is_other) - 1
     if size >= SURE:
         return start + size
     for end in range(start + size, start + least - 1, -1):

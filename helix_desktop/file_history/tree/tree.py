@@ -61,7 +61,7 @@ class WorkspaceTree:
         self._stamps: dict[str, bytes] = {}
         self._read_before: set[str] = set()
         self._has_manifest = self._is_loaded = False
-        self._must_sort_anew = True  # the rules are not those that the tree was sorted by
+        self._must_sort_again = True  # the rules are not those that the tree was sorted by
         self._is_full = self.has_too_many = False  # too many: paths that no scan gets through
         self._version = -1
 
@@ -73,7 +73,7 @@ class WorkspaceTree:
     def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings from the next scan on."""
         self.rules = self._reader.rules = FileCoverageRules(settings, self._own_data)
-        self._must_sort_anew = True
+        self._must_sort_again = True
 
     @contextmanager
     def write(self) -> Iterator[None]:
@@ -106,8 +106,8 @@ class WorkspaceTree:
         if self.has_too_many:
             raise TooManyPaths
         result = self._scan()
-        if self._must_sort_anew:
-            result.rules_changed, self._must_sort_anew = True, False
+        if self._must_sort_again:
+            result.rules_changed, self._must_sort_again = True, False
         if result.rules_changed and self.rows:
             result = self._scan(trusts_folders=False)
             result.rules_changed = True
@@ -128,7 +128,7 @@ class WorkspaceTree:
         """Return what changed at paths, and at the folders above them; None: only a scan shows it all."""
         if self.has_too_many:
             return []
-        if self._must_sort_anew or not self._has_manifest:
+        if self._must_sort_again or not self._has_manifest:
             return None
         targets = set(paths)
         update = _Update()

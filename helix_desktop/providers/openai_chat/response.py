@@ -297,8 +297,8 @@ def _output_tokens(reported: Mapping[str, Any]) -> Any:
     reasoning = get_object(reported, "completion_tokens_details").get("reasoning_tokens")
     if not (isinstance(prompt, int) and isinstance(output, int) and isinstance(reasoning, int)):
         return output
-    is_beside = reported.get("total_tokens") == prompt + output + reasoning
-    return output + reasoning if is_beside else output
+    is_added = reported.get("total_tokens") == prompt + output + reasoning
+    return output + reasoning if is_added else output
 
 
 def _field(value: Any, name: str) -> Any:

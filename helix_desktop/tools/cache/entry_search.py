@@ -164,8 +164,8 @@ class EntrySearcher:
         plain = plain_pattern(pattern)
         matches = await match_lines([*bodies, *names], pattern, plain, self._ripgrep)
         has_few = sum(map(len, matches[: len(batch)])) <= self._all_lines
-        most = self._all_lines if has_few else _MAX_SPOTS
-        return await asyncio.to_thread(_hits, batch, matches, plain, context, most)
+        max_spots = self._all_lines if has_few else _MAX_SPOTS
+        return await asyncio.to_thread(_hits, batch, matches, plain, context, max_spots)
 
 
 def _hits(
@@ -173,7 +173,7 @@ def _hits(
     matches: Sequence[Sequence[LineMatch]],
     plain: PlainPattern | None,
     context: int,
-    most: int,
+    max_spots: int,
 ) -> list[EntryHit]:
     """Return the hits of a batch; `matches` are those of each text, then those of each description."""
     hits = []
@@ -181,7 +181,7 @@ def _hits(
         batch, matches[: len(batch)], matches[len(batch) :], strict=True
     ):
         if lines:
-            hits.append(_hit(entry, data, lines, plain, context, most))
+            hits.append(_hit(entry, data, lines, plain, context, max_spots))
         elif in_name:
             hits.append(EntryHit(entry, (), all_lines=lines_if_small(data)))
     return hits
@@ -193,7 +193,7 @@ def _hit(
     matches: Sequence[LineMatch],
     plain: PlainPattern | None,
     context: int,
-    most: int,
+    max_spots: int,
 ) -> EntryHit:
     """Return a hit with its best lines: those with whole words, definitions of code, then the first ones."""
 
@@ -203,7 +203,7 @@ def _hit(
     def rank(match: LineMatch) -> tuple[bool, bool]:
         return not has_words(match), not _DEFINITION.match(data, match.start, match.end)
 
-    best = sorted(matches[: max(_MAX_RANKED, most)], key=rank)[:most]
+    best = sorted(matches[: max(_MAX_RANKED, max_spots)], key=rank)[:max_spots]
     lines = max(context, WIDEST)
     spots = (_spot(data, match, lines, place) for place, match in enumerate(best))
     numbers = frozenset(match.number for match in matches)

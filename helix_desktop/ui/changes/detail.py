@@ -188,14 +188,14 @@ class ChangeDetail(Themed, QWidget):
         self.patch = PushButton("", "", "copy", name="copy_patch")
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setObjectName("change_more")
-        for button, wish in (
+        for button, requested in (
             (self.accept, self.accept_requested),
             (self.revert, self.revert_requested),
             (self.open, self.open_requested),
             (self.patch, self.patch_requested),
         ):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(wish)
+            button.clicked.connect(requested)
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._is_redo = False
         self._words = (

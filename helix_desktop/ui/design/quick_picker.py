@@ -288,13 +288,14 @@ class QuickPicker(Themed, QFrame):
         frame += self._boxes.contentsMargins().top() + self._boxes.contentsMargins().bottom()
         frame += self.contentsMargins().top() + self.contentsMargins().bottom()
         frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
-        most = window.height() - 140
+        max_height = window.height() - 140
         ends = accumulate(
             self._delegate.sizeHint(option, self.items.index(place, 0)).height()
             for place in range(min(self.items.rowCount(), 2 * self._max_lines))
         )
-        lines = max((end for end in ends if end <= min(limit, most - frame)), default=line)  # no line is cut
-        high = min(most, max(min_high, frame + lines))
+        max_list_height = min(limit, max_height - frame)
+        lines = max((end for end in ends if end <= max_list_height), default=line)  # no line is cut
+        high = min(max_height, max(min_high, frame + lines))
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:

@@ -278,8 +278,8 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         layout = self.layout()
         if layout is None:
             return
-        wish = max(layout.heightForWidth(_WIDTH), layout.minimumSize().height())
-        self.setFixedHeight(min(wish, free_rect(self).height()))
+        preferred_height = max(layout.heightForWidth(_WIDTH), layout.minimumSize().height())
+        self.setFixedHeight(min(preferred_height, free_rect(self).height()))
         place = fitted_rect(self.frameGeometry(), self.screen().availableGeometry()).topLeft()
         if self.isVisible() and place != self.pos():
             self.move(place)

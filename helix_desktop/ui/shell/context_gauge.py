@@ -33,7 +33,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         """Start without a number."""
         super().__init__()
         self._state = GaugeState(0, 0, True, "", 0.85, "off")
-        self._detail: GaugeDetail = "way"
+        self._detail: GaugeDetail = "to_compaction"
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setCursor(Qt.CursorShape.PointingHandCursor)

@@ -43,7 +43,7 @@ _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _STATE_PX = 80  # room behind the demo badge for the session's state
 _GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
-    ("way", "full", 420),
+    ("to_compaction", "full", 420),
     ("tokens", "full", 320),
     ("share", "full", 240),
     ("share", "words", 190),

@@ -24,7 +24,7 @@ CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
     [
         ("share", "≈ 61 %"),
         ("tokens", "≈ 61 % · 14.6k / 24k"),
-        ("way", "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"),
+        ("to_compaction", "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"),
     ],
 )
 def test_less_space_means_fewer_words(detail: GaugeDetail, text: str) -> None:

@@ -344,10 +344,10 @@ class AttachmentBar(QScrollArea):
     def _arrange(self) -> None:
         room = self.width()
         lines = _FEW_LINES if self.window().height() < _LOW_WINDOW else _LINES
-        most = lines * (_HEIGHT + FLOW_GAP) - FLOW_GAP
+        max_height = lines * (_HEIGHT + FLOW_GAP) - FLOW_GAP
         height = flow_height(self._chips, room)
-        if height > most:
+        if height > max_height:
             room -= self.verticalScrollBar().sizeHint().width()
         height = flow_height(self._chips, room, place=True)
         self._board.resize(room, height)
-        self.setFixedHeight(min(height, most) + FLOW_GAP if height else 0)
+        self.setFixedHeight(min(height, max_height) + FLOW_GAP if height else 0)

@@ -226,10 +226,14 @@ class ToolCard(RowItem):
 
     def _needed_title_width(self) -> float:
         """Return how wide tool and target are, between the least and the most that is kept free for them."""
-        style, least, most = self.style, self.style.px(_MIN_TITLE_WIDTH), self.style.px(_MAX_TITLE_WIDTH)
+        style, min_width, max_width = (
+            self.style,
+            self.style.px(_MIN_TITLE_WIDTH),
+            self.style.px(_MAX_TITLE_WIDTH),
+        )
         name = style.width(self._name_line.words, self._name_line.font)
         target = style.width(self._target[:_MAX_TARGET], self._target_line.font)
-        return min(max(least, name + style.px(_TARGET_GAP) + target + 2), most)
+        return min(max(min_width, name + style.px(_TARGET_GAP) + target + 2), max_width)
 
     def _arrange(self, width: float) -> float:
         self._arrange_bar(width)

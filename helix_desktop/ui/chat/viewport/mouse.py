@@ -73,12 +73,12 @@ class MouseHandler(QObject):
         located = self._chat_viewport.hit_test(event.position())
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return False
-        under = located.item.hit_area_at(located.x, located.y)
+        hovered_area = located.item.hit_area_at(located.x, located.y)
         place = located.item.hit_area_for(OpenSubagent)
         if (
             place is None
             or located.y > place.rect.bottom()
-            or (under is not None and not isinstance(under.action, ToggleFold))
+            or (hovered_area is not None and not isinstance(hovered_area.action, ToggleFold))
         ):
             return False
         self.clicked.emit(located.row_index, place)

@@ -52,6 +52,6 @@ def _default(field: PolicyField) -> float:
 
 def _round_step(number: float) -> int:
     """Return 1, 2 or 5 times a power of ten: at most an eighth of a number, and at least 1."""
-    most = max(number / _PARTS, 1)
-    power: int = 10 ** floor(log10(most))
-    return next(factor * power for factor in (5, 2, 1) if factor * power <= most)
+    max_step = max(number / _PARTS, 1)
+    power: int = 10 ** floor(log10(max_step))
+    return next(factor * power for factor in (5, 2, 1) if factor * power <= max_step)

@@ -65,9 +65,9 @@ class Plot:
         return area
 
 
-def axis_ticks(top: int, most: int) -> tuple[int, ...]:
-    """Return round numbers of tokens up to `top`, 0 among them, at most `most` above it."""
-    raw = max(1.0, top / max(1, most))
+def axis_ticks(top: int, max_ticks: int) -> tuple[int, ...]:
+    """Return round numbers of tokens up to `top`, 0 among them, at most `max_ticks` above it."""
+    raw = max(1.0, top / max(1, max_ticks))
     scale = 10 ** (len(str(int(raw))) - 1)
     step = next(round(scale * factor) for factor in _TICK_STEPS if scale * factor >= raw)
     return tuple(range(0, top + 1, max(1, step)))
@@ -87,8 +87,8 @@ def times_height() -> float:
 def paint_axis(painter: QPainter, plot: Plot, theme: Theme) -> None:
     """Draw the axis in tokens: a thin line and its number on the left, for each tick."""
     painter.setFont(ui_font(_LABEL_PX, 500))
-    most = int(plot.rect.height() / scaled(round(_TICK_DISTANCE)))
-    for tick in axis_ticks(plot.top, max(1, min(5, most))):
+    max_ticks = int(plot.rect.height() / scaled(round(_TICK_DISTANCE)))
+    for tick in axis_ticks(plot.top, max(1, min(5, max_ticks))):
         y = plot.y_of(tick)
         line = QColor(theme.border_strong if tick == 0 else theme.border)
         painter.setPen(QPen(line, 1))

@@ -177,8 +177,8 @@ class UsageChart(Themed, QWidget):
         """Drag, or say what the point under the mouse is."""
         place = event.position()
         if self._pressed is not None and not self._is_dragging:
-            far = (place - self._pressed).manhattanLength() >= QApplication.startDragDistance()
-            self._is_dragging = far
+            is_dragged = (place - self._pressed).manhattanLength() >= QApplication.startDragDistance()
+            self._is_dragging = is_dragged
         if self._is_dragging:
             self._drag_to(place.x())
         on_handle = self.scrubber.geometry().contains(place.toPoint())
