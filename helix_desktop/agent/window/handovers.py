@@ -45,13 +45,14 @@ class Handovers:
         runtime.session.listen(self._on_update)
 
     def _on_update(self, update: Update) -> None:
-        """Cancel a due handover once something else made the room that it has to make at least."""
+        """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
         match update:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
                 self._is_due = False
             case EventRecorded() | RequestChanged() if self._is_due:
-                gauge = self._rewriter.gauge()
-                if gauge.used <= gauge.handover_threshold - planner.least_gain(self._runtime.policy, gauge):
+                gauge, policy = self._rewriter.gauge(), self._runtime.policy
+                enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
+                if gauge.used <= enough or not policy.enabled:
                     self._is_due = False
                     self._job.cancel()
 

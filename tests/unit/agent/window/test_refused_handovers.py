@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryProblem
@@ -41,6 +42,15 @@ async def test_a_due_handover_is_canceled_once_other_rewrites_made_the_room() ->
     assert (discarded.spent > 0, discarded.estimated) == (True, True), "although no word of it had come"
     assert rig.conversation.session.transcript.handover_failures == 0
     await rig.assert_consistent()
+
+
+async def test_a_due_handover_is_canceled_where_the_policy_is_turned_off() -> None:
+    rig, gate = await rig_with_due_handover(SUMMARY)
+    rig.workspace.policy = PROFILES["off"]
+    await rig.wait_until(lambda: not rig.conversation.handovers.is_running)
+    gate.set()
+    await rig.wait_until_idle()
+    assert rig.events(HandoverMade) == []
 
 
 async def test_a_due_handover_goes_on_a_little_below_its_threshold() -> None:
