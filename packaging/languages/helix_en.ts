@@ -8236,6 +8236,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>{tokens} tokens in context</source>
             <translation type="unfinished" />

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
+from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -65,6 +66,7 @@ class DraftPage(QWidget):
             self._facts.addWidget(_warning_line(draft.warning, "draft-gain"))
         if draft.doubt:
             self._facts.addWidget(_warning_line(_doubt_text(draft.doubt), "draft-doubt"))
+        self._facts.addWidget(label(_legend(), "faint", wrap=True))
         self._facts.addWidget(_pills(draft))
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
@@ -103,6 +105,14 @@ class DraftPage(QWidget):
     def _show(self, *, comparing: bool) -> None:
         self._pages.setCurrentIndex(int(comparing))
         self.switch_button.setText(tr("Edit text") if comparing else tr("Show differences"))
+
+
+def _legend() -> str:
+    """Return what the marks behind the sentences of a draft mean."""
+    return tr(
+        "[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.",
+        mark=UNSUPPORTED,
+    )
 
 
 def _doubt_text(why: str) -> str:
