@@ -216,7 +216,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
     workspace its changes could be undone, and where not; of a file change, only of these files.
     `folder` is where in the workspace a command runs, `root` the workspace's path. `data_loss` are the places
-    because of which mode auto asks: the call destroys them, and nothing can bring them back.
+    because of which mode auto asks: the call destroys them, and nothing can bring them back. `auto_executed`
+    are the files because of which it asks: the call writes them, and other programs run them on their own.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
     """
 
@@ -239,6 +240,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     folder: str = ""
     root: str = ""
     data_loss: tuple[UncoveredPlace, ...] = ()
+    auto_executed: tuple[str, ...] = ()
     is_sandboxed: bool = False
     has_network: bool = False
 

@@ -4467,6 +4467,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Auto mode asks because other programs may run this: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Auto mode asks because this can't be undone: {names}</source>
             <translation type="unfinished" />
         </message>

@@ -130,7 +130,9 @@ class ApprovalService:
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
             rule_text = decision.rule.text if decision.rule else ""
-            question = msgspec.structs.replace(ask, asking_rule=rule_text, data_loss=decision.data_loss)
+            question = msgspec.structs.replace(
+                ask, asking_rule=rule_text, data_loss=decision.data_loss, auto_executed=decision.auto_executed
+            )
             on_ask(question)
             reply = await self._approver.decide(session, question)
             if reply is not None:

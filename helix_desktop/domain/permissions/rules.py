@@ -39,13 +39,14 @@ _AUTO_EXECUTED_FILES = frozenset({
 class PermissionDecision(msgspec.Struct, frozen=True):
     """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
 
-    `data_loss` are the places because of which mode auto asks: see `find_data_loss`.
+    Mode auto asks because of the places `data_loss` (see `find_data_loss`), or the paths `auto_executed`.
     """
 
     effect: RuleEffect
     rule: PermissionRule | None = None
     mode: Literal["", "plan", "auto"] = ""
     data_loss: tuple[UncoveredPlace, ...] = ()
+    auto_executed: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -63,7 +64,10 @@ def evaluate(
     ]
     strictest = min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
     lost = dict.fromkeys(place for decision in decisions for place in decision.data_loss)
-    return msgspec.structs.replace(strictest, data_loss=tuple(lost) if strictest.effect == "ask" else ())
+    if strictest.effect != "ask":
+        return strictest
+    executed = dict.fromkeys(path for decision in decisions for path in decision.auto_executed)
+    return msgspec.structs.replace(strictest, data_loss=tuple(lost), auto_executed=tuple(executed))
 
 
 def _evaluate_one(
@@ -82,7 +86,7 @@ def _evaluate_one(
     if mode == "auto" and is_allowed_in_auto(request):
         lost = _data_loss(request)
         return PermissionDecision("ask", data_loss=lost) if lost else PermissionDecision("allow", mode="auto")
-    return PermissionDecision("ask")
+    return PermissionDecision("ask", auto_executed=_auto_executed(request) if mode == "auto" else ())
 
 
 def _data_loss(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:
@@ -130,11 +134,18 @@ def is_allowed_in_auto(request: ApprovalRequest) -> bool:
 
     Of commands it asks about those that destroy what nothing can bring back.
     """
+    is_safe = request.kind == "edit" or (request.kind == "command" and request.confined)
+    return is_safe and not _auto_executed(request)
+
+
+def _auto_executed(request: ApprovalRequest) -> tuple[str, ...]:
+    """Return the paths that a call writes and other programs act on automatically."""
     if request.kind == "edit":
-        return not is_auto_executed(request.subject)
+        return (request.subject,) if is_auto_executed(request.subject) else ()
     if request.kind != "command" or not request.confined:
-        return False
-    return not any(map(is_auto_executed, written_paths(request.subject, request.folder, request.root)))
+        return ()
+    paths = written_paths(request.subject, request.folder, request.root)
+    return tuple(dict.fromkeys(filter(is_auto_executed, paths)))
 
 
 def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:

@@ -92,6 +92,9 @@ class ApprovalItem(RowItem):
         reasons = [required] if row.matched_rule else []
         if row.data_loss:
             reasons.append(_data_loss_text(row.data_loss))
+        if row.auto_executed:
+            names = ", ".join(map(escape_invisible, row.auto_executed[:MAX_LOST]))
+            reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""
         muted = theme.muted

@@ -86,6 +86,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         uncovered=uncovered_line(coverage) if coverage and not 0 < len(lost) <= MAX_LOST else "",
         uncovered_places=uncovered_details(coverage) if coverage else (),
         data_loss=tuple(place.path for place in lost),
+        auto_executed=request.auto_executed,
         has_network=request.has_network,
         is_rule_confined=any(rule.confined for rule in rules),
     )

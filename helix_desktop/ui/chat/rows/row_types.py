@@ -281,7 +281,8 @@ class ApprovalRow:
     `is_rule_confined`: what a saved rule allows is so in the sandbox only.
     `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
-    `data_loss` names what a call destroys for good, if mode auto asks because of it.
+    `data_loss` names what a call destroys for good, if mode auto asks because of it, `auto_executed` what it
+    writes that other programs run.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     """
 
@@ -298,6 +299,7 @@ class ApprovalRow:
     uncovered: str = ""
     uncovered_places: tuple[str, ...] = ()
     data_loss: tuple[str, ...] = ()
+    auto_executed: tuple[str, ...] = ()
     has_network: bool = False
     is_rule_confined: bool = False
 

@@ -69,3 +69,8 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
     assert item.texts[1].text().endswith(": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place")
     assert row.uncovered == "Can't be undone in 6 places: 0.log, 1.log, 2.log …"
     assert len(row.uncovered_places) == 6
+
+
+def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
+    assert item.texts[1].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"

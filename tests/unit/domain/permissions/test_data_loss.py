@@ -186,4 +186,5 @@ def test_mode_auto_asks_before_a_command_writes_what_other_programs_run(command:
     request = ApprovalRequest(
         *("c", "run_command", command, "", command, rule), kind="command", confined=True, coverage=COVERAGE
     )
-    assert evaluate((), request, "auto").effect == effect
+    decision = evaluate((), request, "auto")
+    assert (decision.effect, bool(decision.auto_executed)) == (effect, effect == "ask")
