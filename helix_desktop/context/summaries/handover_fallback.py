@@ -51,6 +51,7 @@ class HistoryExtract:
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
+        self._earlier_todo = self._todo
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -64,11 +65,14 @@ class HistoryExtract:
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
                     self._add_preference(item.seq, decision)
+            case ToolAnswered(name=name, ok=False) if name == TODO:
+                self._todo = self._earlier_todo  # the tool refused the list
             case AssistantSpoke(text=text, calls=calls):
                 lists = [
                     items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
                 ]
-                self._todo = (item.seq, lists[-1]) if lists else self._todo
+                if lists:
+                    self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:

@@ -280,6 +280,9 @@ def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
         )
         simulator.step("", [simulator.tool_call(0, json.dumps({"items": items}), TODO)])
         simulator.answer_all_calls("Todo: 1 of 3 done")
+    refused = simulator.tool_call(0, json.dumps({"items": [{"content": "Other", "status": "done"}]}), TODO)
+    simulator.step("", [refused])
+    simulator.record(ToolAnswered(refused.id, TODO, "Refused.", "d" * 64, 8, 2, 2, ok=False))
     sections = {section.title: section for section in extractive_handover(simulator.transcript.items, None)}
     assert [bullet.text for bullet in sections["TODO Items"].bullets] == [
         "Last request covered here: Rewrite the parser.",
