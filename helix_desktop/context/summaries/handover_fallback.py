@@ -51,7 +51,7 @@ class HistoryExtract:
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
-        self._earlier_todo = self._todo
+        self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
