@@ -65,7 +65,7 @@ class HistoryExtract:
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
                     self._add_preference(item.seq, decision)
-            case ToolAnswered(name=name, ok=False) if name == TODO:
+            case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
                 self._todo = self._earlier_todo  # the tool refused the list
             case AssistantSpoke(text=text, calls=calls):
                 lists = [
