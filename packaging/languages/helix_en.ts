@@ -8894,14 +8894,35 @@
                 <numerusform>Drop to attach %n files</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to attach %n files and {lists}</source>
+            <translation>
+                <numerusform>Drop to attach %n file and {lists}</numerusform>
+                <numerusform>Drop to attach %n files and {lists}</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
             <source>Drop to attach a list of the files in “{folder}”</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to attach the first {count}. %n more are too many at once.</source>
+            <translation>
+                <numerusform>Drop to attach the first {count}. %n more is too many at once.</numerusform>
+                <numerusform>Drop to attach the first {count}. %n more are too many at once.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
             <source>Drop to attach the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to attach the lists of files in {count} folders</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9124,6 +9145,14 @@
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
             <source>Write a message: @ for files, # for cached outputs, / for commands</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>the lists of %n folders</source>
+            <translation>
+                <numerusform>the list of %n folder</numerusform>
+                <numerusform>the lists of %n folders</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/todo_panel.py" />

@@ -29,7 +29,7 @@ _PILL_TEXT_PX, _PILL_PAD_PX, _PILL_ROOM_PX = 12, 11, 280  # at 100 %; around the
 class DragContent:
     """What is dragged: cached contents by digest, local folders and files, an image, text, or something else.
 
-    A link is text.
+    A link is text. `left_out` counts the folders and files beyond those that one drag may bring.
     """
 
     digests: tuple[str, ...] = ()
@@ -37,6 +37,7 @@ class DragContent:
     files: tuple[Path, ...] = ()
     has_image: bool = False
     has_text: bool = False
+    left_out: int = 0
 
     @property
     def is_for_message(self) -> bool:
@@ -50,10 +51,11 @@ def read_drag(data: QMimeData) -> DragContent:
         lines = bytes(data.data(ENTRIES_FORMAT).data()).decode("ascii", "ignore").split()
         return DragContent(tuple(line for line in lines[:_MAX_DIGESTS] if len(line) == _DIGEST_CHARS))
     if data.hasUrls():
-        paths = [Path(url.toLocalFile()) for url in data.urls()[:_MAX_PATHS] if url.isLocalFile()]
+        names = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+        paths = [Path(name) for name in names[:_MAX_PATHS]]
         folders = tuple(path for path in paths if path.is_dir())
         files = tuple(path for path in paths if path not in folders)
-        return DragContent(folders=folders, files=files, has_text=not paths)
+        return DragContent(folders=folders, files=files, has_text=not paths, left_out=len(names) - len(paths))
     return DragContent(has_image=data.hasImage(), has_text=data.hasText() and not data.hasImage())
 
 

@@ -61,6 +61,14 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         signs = (rig.chat.drop_hint, rig.window.drops.hint)
         assert enter(composer, urls(folder))
         assert hints(signs) == ["Drop to attach a list of the files in “src”"]
+        file = folder / "app.py"
+        for paths, words in (
+            ((folder, file), "Drop to attach 1 file and the list of 1 folder"),
+            ((folder, folder), "Drop to attach the lists of files in 2 folders"),
+            ((file,) * 202, "Drop to attach the first 200. 2 more are too many at once."),
+        ):
+            assert enter(composer, urls(*paths))
+            assert hints(signs) == [words]
         drop(composer, urls(folder))
         assert hints(signs) == []
         await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")

@@ -74,16 +74,29 @@ def _words(dragged: DragContent) -> str:
             count, "Drop to recall %n cached output into the message",
             "Drop to recall %n cached outputs into the message",
         )  # fmt: skip
-    if dragged.folders and not dragged.files:
+    if dragged.has_text:
+        return tr("Drop to insert the text into the message")
+    return _words_of_files(dragged) or tr("Drop to attach the image")
+
+
+def _words_of_files(dragged: DragContent) -> str:
+    """Return what becomes of files and folders; empty if there are none."""
+    files, folders = len(dragged.files), len(dragged.folders)
+    if dragged.left_out:
+        return tr.plural(
+            dragged.left_out, "Drop to attach the first {count}. %n more is too many at once.",
+            "Drop to attach the first {count}. %n more are too many at once.", count=files + folders,
+        )  # fmt: skip
+    if files and folders:
+        names = tr.plural(folders, "the list of %n folder", "the lists of %n folders")
+        return tr.plural(
+            files, "Drop to attach %n file and {lists}", "Drop to attach %n files and {lists}", lists=names
+        )
+    if folders > 1:
+        return tr("Drop to attach the lists of files in {count} folders", count=folders)
+    if folders:
         return tr(
             "Drop to attach a list of the files in “{folder}”",
             folder=escape_hidden_name(dragged.folders[0].name),
         )
-    if dragged.has_text:
-        return tr("Drop to insert the text into the message")
-    count = len(dragged.files) + len(dragged.folders)
-    return (
-        tr.plural(count, "Drop to attach %n file", "Drop to attach %n files")
-        if count
-        else tr("Drop to attach the image")
-    )
+    return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files") if files else ""
