@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -89,6 +89,16 @@ class SessionBranches:
         draft = Draft(text, tuple(attachments)) or _message_draft(source.log, seq)
         return await self._open(source, point_before_message(source.log, seq), how="edit", draft=draft)
 
+    async def open_for_rewind(self, session: str, seq: int) -> Conversation:
+        """Create a branch just before the user's message `seq`, with it as its draft.
+
+        It has the title of the session also where nothing precedes the message. Raises InvalidInput if the
+        event is no message of the user.
+        """
+        source = await self._read_source(session)
+        point = point_before_message(source.log, seq)
+        return await self._open(source, point, how="rewind", draft=_message_draft(source.log, seq))
+
     async def open_for_retry(self, session: str, seq: int) -> Conversation:
         """Create a branch just after the message that began the turn of event `seq`.
 
@@ -127,7 +137,8 @@ class SessionBranches:
         """Store a branch of events up to `seq`, with its draft; return it and its first own event."""
         if not title:
             titles = {summary.title for summary in await self._store.sessions() if not summary.parent}
-            title = _branch_title(source.transcript, seq, titles)
+            is_retitled = how != "rewind" and _is_before_messages(source.transcript, seq)
+            title = NEW_TITLE if is_retitled else continued_title(source.transcript.title, titles)
         return await _store_branch(self._store, self._clock(), source, seq, title, how, draft)
 
 
@@ -159,15 +170,10 @@ async def _store_branch(
     return summary, first
 
 
-def _branch_title(transcript: Transcript, seq: int, titles: Container[str]) -> str:
-    """Return the title of a branch that leaves a log behind event `seq`: with a number, none of `titles`.
-
-    Without a message before the point its first one will title it.
-    """
+def _is_before_messages(transcript: Transcript, seq: int) -> bool:
+    """Return True if no message precedes the point behind event `seq`: the branch's first one titles it."""
     users = transcript.user_items
-    if not users or users[0].seq > seq:
-        return NEW_TITLE
-    return continued_title(transcript.title, titles)
+    return not users or users[0].seq > seq
 
 
 async def _read_source(store: Store, session: str, open_session: Session | None) -> BranchSource:

@@ -3593,7 +3593,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
-            <source>Part of a file reverted.</source>
+            <source>Part of {file} reverted.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3659,6 +3659,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Redo changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
+            <source>Redo undone: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3754,6 +3759,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
+            <source>Revert undone: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Reverted</source>
             <translation type="unfinished" />
@@ -3787,6 +3797,11 @@
             <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Rewind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
+            <source>Rewind undone: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23854,6 +23869,11 @@
             <source>Archived</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/branches.py" />
+            <source>Back to the original</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/backup.py" />
             <source>Backing up %n workspaces</source>
@@ -24255,6 +24275,16 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/controller.py" />
             <source>Repairing {workspace}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Rewound</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/branches.py" />
+            <source>Rewound to before this message.</source>
             <translation type="unfinished" />
         </message>
         <message>

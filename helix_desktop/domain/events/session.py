@@ -28,8 +28,9 @@ class SessionStarted(EventBase, frozen=True, tag="session-started"):
     policy: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-BranchKind = Literal["", "edit", "retry"]
-"""What a branch was made for: to go on from there, to change a message of the user, to ask again."""
+BranchKind = Literal["", "edit", "retry", "rewind"]
+"""What a branch was made for: to go on from there, to change a message of the user, to ask again,
+to go back to before a message."""
 
 
 class SessionBranched(EventBase, frozen=True, tag="session-branched"):

@@ -106,13 +106,17 @@ class BranchController(QObject):
         if conversation is None or not _is_editing(conversation):
             return
         workspace, session = self._banners.context_ids
+        branch = conversation.session.transcript.branch
+        is_rewound = branch is not None and branch.how == "rewind"
         self._banners.show_banner(
             Banner(
                 _EDITING,
                 "info",
-                tr("Editing a message."),
+                tr("Rewound to before this message.") if is_rewound else tr("Editing a message."),
                 tr("Sending it continues here. The original conversation stays as it is."),
-                actions=(BannerAction("cancel", tr("Cancel edit")),),
+                actions=(
+                    BannerAction("cancel", tr("Back to the original") if is_rewound else tr("Cancel edit")),
+                ),
                 dismissable=False,
                 workspace=workspace,
                 session=session,
@@ -138,12 +142,12 @@ class BranchController(QObject):
 
 
 def _is_editing(conversation: Conversation) -> bool:
-    """Return True if a branch was made to edit a message, and nothing was sent in it yet."""
+    """Return True if a branch was made to edit a message or to rewind, and nothing was sent in it yet."""
     transcript = conversation.session.transcript
     messages = transcript.user_items
     return (
         transcript.branch is not None
-        and transcript.branch.how == "edit"
+        and transcript.branch.how in ("edit", "rewind")
         and not transcript.queued_messages
         and (not messages or messages[-1].seq < transcript.branched_at)
     )

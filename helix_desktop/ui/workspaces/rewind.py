@@ -91,7 +91,7 @@ class RewindController(QObject):
             done = await self._reverts.apply(workspace, session, plan, choices)
         if part != "files":
             branch = await self._workspace_controller.show_new_session(
-                workspace, workspace.branches.open_for_edit(session, seq)
+                workspace, workspace.branches.open_for_rewind(session, seq)
             )
             if done is not None:
                 self._reverts.report(workspace, branch.session.id, done)

@@ -199,6 +199,8 @@ def _branch_words(session: SessionSummary) -> list[str]:
             return [tr("Edited message")]
         case "retry":
             return [tr("Another answer")]
+        case "rewind":
+            return [tr("Rewound")]
         case "":
             return []
 

@@ -146,6 +146,16 @@ async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> Non
     await rig.assert_consistent()
 
 
+async def test_a_rewind_to_the_first_message_has_the_title_of_the_session() -> None:
+    rig = await two_turns()
+    parent = rig.conversation.session
+    branch = await rig.workspace.branches.open_for_rewind(parent.id, seqs(rig, UserSpoke)[0])
+    assert branch.session.transcript.title == f"{parent.transcript.title} (2)"
+    assert (await rig.store.draft(branch.session.id)).text == "First."
+    summary = next(row for row in await rig.store.sessions() if row.id == branch.session.id)
+    assert summary.branch_how == "rewind"
+
+
 @pytest.mark.parametrize("seq", [-1, 10**6])
 async def test_what_is_no_point_is_refused(seq: int) -> None:
     rig = await two_turns()
@@ -154,6 +164,7 @@ async def test_what_is_no_point_is_refused(seq: int) -> None:
         rig.workspace.branches.open,
         rig.workspace.branches.open_for_retry,
         rig.workspace.branches.open_for_edit,
+        rig.workspace.branches.open_for_rewind,
     ):
         with pytest.raises(InvalidInput):
             await attempt(session.id, seq)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.file_changes import changed_files_text
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Changes")
@@ -80,13 +83,28 @@ def revert_button_text(plan: RevertPlan, count: int) -> str:
     return tr.plural(count, "Revert %n file", "Revert %n files")
 
 
-def done_text(plan: RevertPlan, count: int) -> str:
-    """Return what was done to so many files."""
+def _undone_text(scope: RevertScope, files: str) -> str:
+    match scope:
+        case "redo":
+            return tr("Redo undone: {files}", files=files)
+        case "rewind":
+            return tr("Rewind undone: {files}", files=files)
+    return tr("Revert undone: {files}", files=files)
+
+
+def _first_path(plan: RevertPlan) -> str:
+    return next((file.path for file in plan.files if file.status != "same"), "")
+
+
+def done_text(plan: RevertPlan, count: int, undone: RevertScope | None = None) -> str:
+    """Return what was done to so many files; `undone` is the scope of a revert that the plan undid."""
+    if undone is not None:
+        return _undone_text(undone, changed_files_text(count, _first_path(plan)))
     match plan.scope:
         case "redo":
             return tr.plural(count, "%n file redone.", "%n files redone.")
         case "rewind":
             return tr.plural(count, "%n file rewound.", "%n files rewound.")
         case "hunk":
-            return tr("Part of a file reverted.")
+            return tr("Part of {file} reverted.", file=escape_hidden_name(_first_path(plan)))
     return tr.plural(count, "%n file reverted.", "%n files reverted.")

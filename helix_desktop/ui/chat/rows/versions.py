@@ -1,4 +1,4 @@
-"""Versions of messages and answers: the branches that were made by editing or retrying them."""
+"""Versions of messages and answers: the branches that were made by editing, rewinding or retrying them."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ def _log_parts(session_id: str, last_seq: int, by_id: dict[str, SessionSummary])
 
 
 def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSummary]]:
-    """Return the branches made by editing or retrying, by their point, oldest first."""
+    """Return the branches made by editing, rewinding or retrying, by their point, oldest first."""
     groups: dict[_Point, list[SessionSummary]] = {}
     for summary in sorted(summaries, key=lambda summary: summary.created):
         if summary.branch_of and summary.branch_how:
-            point = (summary.branch_of, summary.branch_seq, summary.branch_how)
+            how = "edit" if summary.branch_how == "rewind" else summary.branch_how
+            point = (summary.branch_of, summary.branch_seq, how)
             groups.setdefault(point, []).append(summary)
     return groups
 

@@ -12,7 +12,10 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
@@ -21,7 +24,7 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.changes.revert_flow import RevertFlow
+from helix_desktop.ui.session.changes.revert_flow import DoneRevert, RevertFlow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 
@@ -49,11 +52,16 @@ class ChangesController(QObject):
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
+        session_controller.updated.connect(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded) and isinstance(update.recorded.event, UserSpoke):
+            self._reverts.forget()
 
     def _on_banner_action(self, banner: str, action: str) -> None:
         done = self._reverts.take_undo(banner, action)
         if done is not None:
-            self._start(self._redo(done.capture, done.session), "undo revert")
+            self._start(self._undo(done), "undo revert")
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
@@ -65,11 +73,19 @@ class ChangesController(QObject):
     async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
         await self._revert(RevertSelection(row.captures, (row.path,), (hunk,), scope="hunk"))
 
-    async def _redo(self, capture: str, origin: str = "") -> None:
-        """Do again what was taken back of a capture, or by one; of another session, if it is named."""
-        await self._carry_out(lambda changes, session: changes.plan_redo(session, capture), origin)
+    async def _redo(self, capture: str) -> None:
+        """Do again what was taken back of a capture, or by one."""
+        await self._carry_out(lambda changes, session: changes.plan_redo(session, capture))
 
-    async def _carry_out(self, make_plan: MakePlan, origin: str = "") -> None:
+    async def _undo(self, done: DoneRevert) -> None:
+        await self._carry_out(
+            lambda changes, session: changes.plan_redo(session, done.capture), done.session, done.plan.scope
+        )
+
+    async def _carry_out(
+        self, make_plan: MakePlan, origin: str = "", undone: RevertScope | None = None
+    ) -> None:
+        """Carry out a plan for the session on screen, or (named) for another that a revert stands in."""
         where = self._on_screen()
         if where is None:
             return
@@ -78,7 +94,7 @@ class ChangesController(QObject):
         done = await self._reverts.carry_out(workspace, origin or session, plan)
         await self._session_controller.changes.refresh()  # what is on screen when it is reported
         if done is not None:
-            self._reverts.report(workspace, session, done)
+            self._reverts.report(workspace, session, done, undone)
 
     async def _accept(self, paths: Sequence[str]) -> None:
         where = self._on_screen()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
@@ -79,11 +80,18 @@ class RevertFlow:
         capture = event.capture if isinstance(event, ChangesRecorded) else ""
         return DoneRevert(plan, count, session, capture)
 
-    def report(self, workspace: OpenWorkspace, session: str, done: DoneRevert) -> None:
-        """Say in a session what was done, with the way back."""
+    def forget(self) -> None:
+        """Say no more in the session on screen what was done; Changes lists it, and can undo it."""
+        self._window.banners.remove(_DONE)
+        self._done.pop(self._window.banners.context_ids, None)
+
+    def report(
+        self, workspace: OpenWorkspace, session: str, done: DoneRevert, undone: RevertScope | None = None
+    ) -> None:
+        """Say in a session what was done, or that a revert (scope `undone`) was undone, with the way back."""
         self._done[workspace.id, session] = done
         actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
-        what = done_text(done.plan, done.count) if done.count else tr("Nothing to revert.")
+        what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
         self._window.banners.show_banner(
             Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
