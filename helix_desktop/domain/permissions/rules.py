@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from itertools import takewhile
@@ -83,10 +84,17 @@ def _evaluate_one(
         return PermissionDecision("ask", doubtful)
     if first is not None:
         return PermissionDecision(first.effect, first)
-    if mode == "auto" and is_allowed_in_auto(request):
-        lost = _data_loss(request)
-        return PermissionDecision("ask", data_loss=lost) if lost else PermissionDecision("allow", mode="auto")
-    return PermissionDecision("ask", auto_executed=_auto_executed(request) if mode == "auto" else ())
+    if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
+        return _decide_in_auto(request)
+    return PermissionDecision("ask")
+
+
+def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
+    """Decide an edit or a confined command: ask if nothing brings back what it destroys, or others run it."""
+    lost, executed = _data_loss(request), _auto_executed(request)
+    if not lost and not executed:
+        return PermissionDecision("allow", mode="auto")
+    return PermissionDecision("ask", data_loss=lost, auto_executed=executed)
 
 
 def _data_loss(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:
@@ -129,23 +137,13 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
     return _STRICTEST_FIRST.index(rule.effect), _NARROWEST_FIRST.index(rule.kind), rule.text
 
 
-def is_allowed_in_auto(request: ApprovalRequest) -> bool:
-    """Return True if mode auto runs such a call: it changes ordinary files only, a command confined.
-
-    Of commands it asks about those that destroy what nothing can bring back.
-    """
-    is_safe = request.kind == "edit" or (request.kind == "command" and request.confined)
-    return is_safe and not _auto_executed(request)
-
-
 def _auto_executed(request: ApprovalRequest) -> tuple[str, ...]:
     """Return the paths that a call writes and other programs act on automatically."""
     if request.kind == "edit":
         return (request.subject,) if is_auto_executed(request.subject) else ()
-    if request.kind != "command" or not request.confined:
-        return ()
-    paths = written_paths(request.subject, request.folder, request.root)
-    return tuple(dict.fromkeys(filter(is_auto_executed, paths)))
+    paths = dict.fromkeys(written_paths(request.subject, request.folder, request.root))
+    executed = filter(is_auto_executed, paths)  # where a copy may be put into a folder, the folder tells
+    return tuple(path for path in executed if posixpath.dirname(path) not in paths)
 
 
 def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:

@@ -188,3 +188,14 @@ def test_mode_auto_asks_before_a_command_writes_what_other_programs_run(command:
     )
     decision = evaluate((), request, "auto")
     assert (decision.effect, bool(decision.auto_executed)) == (effect, effect == "ask")
+
+
+def test_mode_auto_says_all_that_it_asks_because_of() -> None:
+    command = "cp a .vscode/t.json; echo x > .env"
+    rule = PermissionRule("run_command", command)
+    request = ApprovalRequest(
+        *("c", "run_command", command, "", command, rule), kind="command", confined=True, coverage=COVERAGE
+    )
+    decision = evaluate((), request, "auto")
+    assert decision.auto_executed == (".vscode/t.json",)
+    assert [place.path for place in decision.data_loss] == [".env"]

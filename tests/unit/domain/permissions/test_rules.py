@@ -124,7 +124,7 @@ def test_plan_mode_allows_no_changes(rules: list[PermissionRule], call: Approval
 @given(st.lists(RULES, max_size=5), ASKS)
 def test_auto_mode_refuses_what_ask_mode_refuses(rules: list[PermissionRule], call: ApprovalRequest) -> None:
     ask_mode, auto = evaluate(rules, call, "ask"), evaluate(rules, call, "auto")
-    plain = msgspec.structs.replace(auto, auto_executed=())
+    plain = msgspec.structs.replace(auto, auto_executed=(), data_loss=())
     assert plain == ask_mode or (ask_mode.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
     if auto.mode == "auto":
         assert call.kind == "edit" or call.confined
