@@ -8,7 +8,7 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,

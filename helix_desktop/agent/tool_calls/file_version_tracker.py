@@ -12,7 +12,7 @@ from helix_desktop.agent.ports.tools import FileVersionChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.files.use import file_use
 from helix_desktop.domain.files.version import ChangedFile, FileVersion

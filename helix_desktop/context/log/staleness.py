@@ -14,7 +14,7 @@ from copy import copy
 import msgspec
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
 from helix_desktop.domain.files.use import FileUse, command_text, file_use, is_todo_tool

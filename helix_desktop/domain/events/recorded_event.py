@@ -28,7 +28,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     Excluded,

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.choices import (
     PolicyChosen,
 )
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (

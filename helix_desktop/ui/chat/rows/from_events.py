@@ -18,7 +18,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,

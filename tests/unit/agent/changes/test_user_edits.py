@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.file_history.session_changes import RevertSelection
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, reads, writes

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from tests.support.call_log import CallLog

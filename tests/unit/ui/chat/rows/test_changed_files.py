@@ -7,7 +7,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.actions import OpenChanges
