@@ -234,3 +234,14 @@ def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot:
     with qtbot.assertNotEmitted(editor.saved):
         find_button(editor.footer, "save_provider").click()
     assert editor.errors()["name"] == "The provider local-test already exists. Enter another name."
+
+
+def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    page.show_providers(THREE[:2], [ProviderStatus(form.id, form.demo, "none") for form in THREE[:2]])
+    page.list.setCurrentRow(1)
+    page.editor.models.name_field.setEditText("qwen3")
+    with qtbot.waitSignal(page.editor.saved) as saved:
+        find_button(page.editor.footer, "save_provider").click()
+    assert [model.name for model in saved.args[0].models] == ["qwen3"]

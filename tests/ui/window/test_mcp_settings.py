@@ -84,6 +84,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         press(page.add_box, "save_server")
         card = await ready(page, "box")
         assert page.add_box.isHidden()
+        assert page.focusWidget().objectName() == "add_server"
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
         settings_text = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))

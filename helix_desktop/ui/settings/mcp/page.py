@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
@@ -161,7 +161,7 @@ class McpPage(Themed, QWidget):
         )
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
-        self.add_box.cancelled.connect(self.add_box.hide)
+        self.add_box.cancelled.connect(self.close_add)
         self.show_no_workspace()
 
     def show_no_workspace(self) -> None:
@@ -233,6 +233,13 @@ class McpPage(Themed, QWidget):
         if self.add_box.isHidden():  # else what was pasted stays
             self.add_box.show()
             self.add_box.start(tuple(self.cards))
+
+    def close_add(self) -> None:
+        """Close the place to paste in; the keyboard goes from there to the button that opened it."""
+        focused = self.focusWidget()
+        if focused is not None and self.add_box.isAncestorOf(focused):
+            self._add_button.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.add_box.hide()
 
     def has_unsaved_edits(self) -> bool:
         """Return True if a server was typed or edited, and not saved."""

@@ -360,6 +360,7 @@ class ProviderEditor(QWidget):
 
     def _validate_and_save(self) -> bool:
         """Save what is filled in, if it is valid; else say what is wrong and return False."""
+        self.models.add_typed()
         form = self.form()
         faults = validate_provider(form)
         if fault := self._name_fault(form.name):

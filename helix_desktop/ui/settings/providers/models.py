@@ -60,7 +60,7 @@ class ProviderModels(QWidget):
         assert edit is not None  # an editable combo box has one
         edit.setPlaceholderText(tr("Model name"))
         edit.setAccessibleName(tr("Model to add"))
-        edit.returnPressed.connect(self._add)
+        edit.returnPressed.connect(self.add_typed)
         completer = self.name_field.completer()
         assert completer is not None  # as an editable one does
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
@@ -85,7 +85,7 @@ class ProviderModels(QWidget):
                 gap=6,
             )
         )
-        self._add_button.clicked.connect(self._add)
+        self._add_button.clicked.connect(self.add_typed)
         self._list_button.clicked.connect(self.listing_requested)
         self.checklist.added.connect(self._add_checked)
         self._connect_parts()
@@ -138,6 +138,7 @@ class ProviderModels(QWidget):
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
         self.checklist.hide()
         self.show_error("")
+        self.name_field.setEditText("")
         self.set_suggestions(())
         self._refresh()
         self.table.select_model(self.default_model)
@@ -217,7 +218,9 @@ class ProviderModels(QWidget):
 
     def add(self, name: str) -> None:
         """Add a model, or choose it when it is here."""
-        if name and name not in self._entries:
+        if not name:
+            return
+        if name not in self._entries:
             self._entries[name] = self._with_offered_spec(ModelEntry(name=name))
             self.set_suggestions(tuple(self._offered))
             self.name_field.setEditText("")
@@ -232,7 +235,8 @@ class ProviderModels(QWidget):
             return entry
         return msgspec.structs.replace(entry, reported=offered.spec, reported_by=offered.source)
 
-    def _add(self) -> None:
+    def add_typed(self) -> None:
+        """Add the model whose name is typed, if one is."""
         self.add(self.name_field.currentText().strip())
 
     def _refresh(self) -> None:

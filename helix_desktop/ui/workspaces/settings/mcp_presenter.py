@@ -99,8 +99,8 @@ class McpPresenter:
 
     async def _add(self, drafts: list[ServerDraft]) -> None:
         await self._servers.add(self._active_workspace.id, drafts)
+        self._page.close_add()
         self._page.add_box.paste.clear()  # it may hold a secret
-        self._page.add_box.hide()
 
     async def _save(self, card: ServerCard, draft: ServerDraft) -> None:
         await self._servers.change(self._active_workspace.id, card.name, draft)
