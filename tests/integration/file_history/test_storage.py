@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import shutil
+import xml
 from pathlib import Path
 
 import pytest
 import zstandard
 
-import helix_desktop.domain
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.capture import CapturedChanges
@@ -46,8 +46,8 @@ async def change_sources(rig: HistoryRig) -> tuple[list[CapturedChanges], set[by
 
 
 def copy_sources(folder: Path) -> None:
-    """Copy our own sources, whether they were compiled or not."""
-    sources = Path(helix_desktop.domain.__file__).parent
+    """Copy some thirty sources of Python, whether they were compiled or not: ours grow."""
+    sources = Path(xml.__file__).parent
     shutil.copytree(sources, folder, ignore=shutil.ignore_patterns("__pycache__"))
 
 
@@ -65,7 +65,7 @@ async def test_stored_are_the_distinct_contents_compressed(tmp_path: Path) -> No
     assert totals.size == sum(map(len, contents))
     assert totals.stored_size <= compressed
     assert totals.stored_size - totals.tree_size < changed
-    assert totals.disk_size <= 1.3 * compressed + paths * 300 + len(contents) * 200 + 40 * _PAGE
+    assert totals.disk_size <= 1.25 * compressed + paths * 300 + len(contents) * 200 + 40 * _PAGE
     assert (await storage_of(tmp_path).check()).is_sound
 
 
