@@ -15405,6 +15405,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
+            <source>In this session, until Helix Desktop closes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>It fits {models}.</source>
             <translation type="unfinished" />
@@ -15696,11 +15701,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
             <source>Undo the later one first.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
-            <source>Until Helix Desktop closes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17864,6 +17864,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>In this session, until Helix Desktop closes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
             <source>Let commands use the network</source>
             <translation type="unfinished" />
@@ -17996,11 +18001,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Undo</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
-            <source>Until Helix Desktop closes</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -43,7 +43,7 @@ class SavedRuleNotice(QObject):
                 _BANNER,
                 "info",
                 tr("Rule saved: “{rule}”", rule=_one_line(rule)),
-                tr("Until Helix Desktop closes")
+                tr("In this session, until Helix Desktop closes")
                 if is_session_rule
                 else tr("Saved rules are in Settings → Permissions."),
                 actions=(BannerAction(session, tr("Undo")),),

@@ -179,7 +179,12 @@ RULES = (
     PermissionRow("r2", "Never: run commands like: git push *", "Saved today, 09:12", "not used yet", "deny"),
     PermissionRow("r3", "Always ask before: change any file in migrations", "Saved earlier", "", "ask"),
     PermissionRow(
-        "r4", "Change any file in src", "Until Helix Desktop closes", "used once", "allow", session=True
+        "r4",
+        "Change any file in src",
+        "In this session, until Helix Desktop closes",
+        "used once",
+        "allow",
+        session=True,
     ),
 )
 ABOUT = AboutInfo(

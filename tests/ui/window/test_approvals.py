@@ -288,9 +288,11 @@ async def _check_for_this_session(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         page = rig.wiring.settings.dialog.permissions
         await rig.wiring.settings.show("permissions")
-        await until(lambda: "Until Helix Desktop closes" in page_text(page), "the rule")
+        await until(lambda: "In this session, until Helix Desktop closes" in page_text(page), "the rule")
         press(page, "revoke")
-        await until(lambda: "Until Helix Desktop closes" not in page_text(page), "the rule gone")
+        await until(
+            lambda: "In this session, until Helix Desktop closes" not in page_text(page), "the rule gone"
+        )
         assert rig.conversation.permissions.rules == ()
         press(page, "change_trust")
         await until(lambda: "Nothing runs in it." in page_text(page), "no trust")

@@ -184,11 +184,11 @@ class ApprovalItem(RowItem):
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)
-        y = self._arrange_uncovered(y, inner)
         others, self.hit_areas = self.hit_areas, []
         if self._has_rules:
             y = self._arrange_rules(y, width)
         rules, self.hit_areas = self.hit_areas, others
+        y = self._arrange_uncovered(y, inner)  # below the rules: an answer must not take its place
         fold = HitArea("open:rules", ToggleFold("rules"), tr("Save a rule"), QRectF(), radius=8)
         y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold], y, width)
         self._place_keys(width)

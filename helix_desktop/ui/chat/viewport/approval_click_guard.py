@@ -22,7 +22,7 @@ class ApprovalClickGuard(QObject):
         super().__init__(chat_viewport)
         self._chat_viewport, self._model, self._now = chat_viewport, chat_viewport.model, now
         self._shown_since: dict[RowKey, float] = {}
-        self._places: dict[RowKey, tuple[int, int]] = {}
+        self._places: dict[RowKey, tuple[int, ...]] = {}
         self._still_since: dict[RowKey, float] = {}  # of cards that have moved
         model = self._model
         chat_viewport.layout_changed.connect(self._note_moves)
@@ -41,13 +41,14 @@ class ApprovalClickGuard(QObject):
         return self.accepts(key, action) and (settled or not isinstance(action, Decide))
 
     def _note_moves(self) -> None:
-        """Note the cards whose buttons lie elsewhere on the screen than before, or come out at an edge."""
-        places = {}
+        """Note the cards whose answers are new, lie elsewhere on the screen, or come out at an edge."""
+        places: dict[RowKey, tuple[int, ...]] = {}
         for key, widget in self._chat_viewport.widget_pool.visible.items():
-            buttons = widget.item.hit_area_for(Decide) if widget.item is not None else None
-            if buttons is not None:
-                top = widget.mapToGlobal(buttons.rect.topLeft()).y()
-                places[key] = round(top), self._chat_viewport.column.height
+            areas = widget.item.hit_areas if widget.item is not None else []
+            buttons = [area.rect for area in areas if isinstance(area.action, Decide)]
+            if buttons:
+                tops = (round(widget.mapToGlobal(rect.topLeft()).y()) for rect in buttons)
+                places[key] = self._chat_viewport.column.height, *tops
                 if self._places.get(key, places[key]) != places[key]:
                     self._still_since[key] = self._now()
         self._places = places

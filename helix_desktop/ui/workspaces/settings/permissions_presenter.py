@@ -187,7 +187,7 @@ def _count_usage(
 def _permission_row(key: str, rule: PermissionRule, usage: RuleUsage | None) -> PermissionRow:
     session = rule.scope == "session"
     saved = (
-        tr("Until Helix Desktop closes")
+        tr("In this session, until Helix Desktop closes")
         if session
         else tr("Saved {time}", time=format_date_and_time(rule.saved))
     )
