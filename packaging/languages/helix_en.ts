@@ -5747,6 +5747,11 @@
             <source>{used} of {budget} tokens</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <source>“{reason}”</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <source>… %n more files</source>

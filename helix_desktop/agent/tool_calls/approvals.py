@@ -15,6 +15,7 @@ from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate,
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionRule
 
+_USER_SAYS = " The user says: "
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 
 
@@ -153,6 +154,11 @@ class ApprovalService:
         self._reevaluate(lambda _, ask: rule_applies(rule, ask))
 
 
+def denial_reason(model_text: str) -> str:
+    """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
+    return model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
+
+
 def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
     rule = decision.rule
     if decision.effect == "deny":
@@ -165,7 +171,7 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
 
 def _user_outcome(reply: ApprovalReply, ask: ApprovalRequest) -> ApprovalOutcome:
     user_reason = " ".join(reply.reason.split())
-    model_text = f"{DENIED} The user says: {user_reason}" if user_reason else DENIED
+    model_text = f"{DENIED}{_USER_SAYS}{user_reason}" if user_reason else DENIED
     if reply.decision in ("session", "always"):
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or ask.rule, scope=scope)

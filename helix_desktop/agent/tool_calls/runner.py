@@ -124,7 +124,11 @@ class ToolRunner:
             printed = f"{CRASHED}\n{output.text}".encode("utf-8", "surrogatepass")
             result = ToolResult(printed, ok=False, stopped=True)
             started_at_ms = self._runtime.clock() - output.duration_ms
-            await self._gate.receive(await self._received(call, result, started_at_ms), [])
+            received = await self._received(call, result, started_at_ms)
+            answer = msgspec.structs.replace(
+                received.answer, outcome="interrupted"
+            )  # the user stopped nothing
+            await self._gate.receive(msgspec.structs.replace(received, answer=answer), [])
         await self._partial_outputs.end()
 
     async def _answer(

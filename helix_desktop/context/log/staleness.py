@@ -147,7 +147,7 @@ class Staleness:
                 self._add_step(seq, event)
             case ToolAnswered(outcome=outcome, call_id=call_id):
                 self._open_calls.pop(call_id, None)
-                if outcome in ("ran", "stopped"):
+                if outcome in ("ran", "stopped") or event.digest:
                     self._add_output(seq, event)
             case FilesChanged():
                 self.file_changes.append((seq, event))

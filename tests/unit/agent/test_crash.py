@@ -218,7 +218,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
     log = (await workspace.open_session(session)).session.log
     answer, ended = (recorded.event for recorded in log[-2:])
     assert isinstance(answer, ToolAnswered)
-    assert (answer.call_id, answer.ok, answer.outcome) == ("c0", False, "stopped")
+    assert (answer.call_id, answer.ok, answer.outcome) == ("c0", False, "interrupted")
     assert answer.text == f"{CRASHED}\nwaiting for the gate"
     assert answer.duration_ms == 14_000, "of two outputs, when they were saved"
     assert await crashed.get(answer.digest) == answer.text.encode()

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.agent.tool_calls.approvals import denial_reason
 from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -36,6 +38,7 @@ from helix_desktop.ui.chat.rows.row_texts import (
 )
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
@@ -66,6 +69,7 @@ _STATE_ICONS: dict[ToolState, str] = {
     "interrupted": "pause",
     "stopped": "circle-stop",
 }
+_REASON_CHARS = 60  # of why the user denied a call; the opened card has all
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
     "excluded": "eye-off",
@@ -99,9 +103,11 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
     if row.state == "interrupted" and not row.answer_seq:
         return tr("output not saved")
     parts = []
-    if row.form != "full" or row.is_choosing_form:
+    if row.state == "denied" and (reason := denial_reason(row.head)):
+        parts.append(tr("“{reason}”", reason=escape_invisible(ellipsize(reason, _REASON_CHARS))))
+    elif row.form != "full" or row.is_choosing_form:
         parts.append(format_size(row.size_bytes))
-    elif row.lines > row.header_lines:
+    elif row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
         parts.append(tr.plural(row.lines - row.header_lines, "%n line", "%n lines"))
     if row.duration_ms is not None:
         parts.append(format_duration(row.duration_ms))

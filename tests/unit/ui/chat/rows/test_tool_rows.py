@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
@@ -33,6 +34,31 @@ def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None
     assert recall.target == "log.txt · lines 3-4"
     assert command.command == ShellCommand("make", "src", network=True)
     assert broken.command is None
+
+
+def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
+    edits = '{"edits": [{"path": "a.py", "old_text": "x"}, {"path": "b.py", "old_text": "y"}]}'
+    text = f"{DENIED} The user says: Leave b.py alone."
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, (ToolCall("c", "multi_edit", edits),))),
+        RecordedEvent(3, 3_000, ToolAnswered("c", "multi_edit", text, "", 90, 9, 9, outcome="denied")),
+    ]
+    row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
+    assert figures_text(row, 1.0).startswith("“Leave b.py alone.” · ")
+    assert row.target == "a.py, b.py"
+
+
+def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> None:
+    call = ToolCall("c", "run_command", '{"command": "make"}')
+    answer = ToolAnswered("c", "run_command", "Not run.", "", 0, 9, 9, outcome="interrupted")
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, (call,))),
+        RecordedEvent(3, 3_000, answer),
+    ]
+    row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
+    assert "line" not in figures_text(row, 1.0)
 
 
 _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
