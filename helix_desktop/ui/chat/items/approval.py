@@ -30,10 +30,12 @@ from helix_desktop.ui.chat.items.painting import (
     paint_line,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.changed_files import FileLines
 from helix_desktop.ui.chat.rows.patch_lines import patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_LOST, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -72,6 +74,11 @@ def _data_loss_text(places: Sequence[str]) -> str:
     )
 
 
+def _file_text(file: FileLines) -> str:
+    counts = " ".join(line_counts_texts(file.added, file.removed))
+    return " · ".join(part for part in (file.name, file.note, counts) if part)
+
+
 class ApprovalItem(RowItem):
     """Asks the user to approve a call; what would save a rule is in a fold, with the rule."""
 
@@ -82,8 +89,10 @@ class ApprovalItem(RowItem):
         self._approval = row
         theme, writer = self.style.theme, tools.writer
         self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
+        is_edit = row.kind == "edit"  # a command that looks like a diff is no less a command
+        files = patch_files(escape_invisible(row.detail)) if is_edit else ()
         self._hidden_lines = 0
-        self._blocks = self._make_blocks(tools)
+        self._blocks = self._make_blocks(files, tools)
         self._detail = [] if self._blocks else [self._plain_detail(tools)]
         self._rules = [translate(change_facts(rule, escape_invisible)) for rule in row.offers]
         self._offers = [writer.write_plain(rule, mono=False, size=UI) for rule in self._rules]
@@ -96,6 +105,9 @@ class ApprovalItem(RowItem):
             names = ", ".join(map(escape_invisible, row.auto_executed[:MAX_LOST]))
             reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
+        if len(files) > 1:  # the lines of the first may leave no room for the others
+            names = "\n".join(map(_file_text, files))
+            self._reasons.append(writer.write_plain(names, mono=False, color=theme.muted, size=UI))
         places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""
         muted = theme.muted
         self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
@@ -134,10 +146,8 @@ class ApprovalItem(RowItem):
         """Return which of the offers a longer answer would save."""
         return min(self.context.offer, len(self._offers) - 1)
 
-    def _make_blocks(self, tools: ItemTools) -> list[FileBlock]:
-        """Return the files of an edit as cards of calls show them; none if the detail is something else."""
-        is_edit = self._approval.kind == "edit"  # a command that looks like a diff is no less a command
-        files = patch_files(escape_invisible(self._approval.detail)) if is_edit else ()
+    def _make_blocks(self, files: Sequence[FileLines], tools: ItemTools) -> list[FileBlock]:
+        """Return the files of an edit as cards of calls show them, as far as there is room."""
         total = room = sum(len(file.lines) for file in files)
         if "detail" not in self.context.expanded:
             room = min(room, _MAX_DETAIL_LINES)

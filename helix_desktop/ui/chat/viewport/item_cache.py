@@ -108,7 +108,7 @@ class ItemCache:
             self._offers.get(shape.key, 0),
             self._explains(shape),
             self._model.token_ratio if isinstance(shape, ToolRow) else 1.0,
-            self.answer_tips if isinstance(shape, ApprovalRow) else frozenset(),
+            self.answer_tips if self._is_first_approval(shape) else frozenset(),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
@@ -121,6 +121,13 @@ class ItemCache:
         if len(self._items) > MAX_CACHED_ITEMS:
             self._items.popitem(last=False)
         return item
+
+    def _is_first_approval(self, row: Row) -> bool:
+        """Return whether it is the approval that the keys answer."""
+        if not isinstance(row, ApprovalRow):
+            return False
+        rows = self._model.raw_rows()
+        return next((other.key for other in rows if isinstance(other, ApprovalRow)), None) == row.key
 
     def _explains(self, row: Row) -> bool:
         return (

@@ -74,3 +74,20 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
 def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
     assert item.texts[1].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"
+
+
+def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    view.show_answer_tips(frozenset({("once", "Ctrl+1")}))
+    rows = AskRows(view.chat_viewport.model)
+    for call_id in "pq":
+        rows.show(msgspec.structs.replace(_CONFINED, call_id=call_id))
+    hints = []
+    for number in range(2):
+        item = view.chat_viewport.item(number)
+        assert isinstance(item, ApprovalItem)
+        item.layout(900)
+        hints.append(item.key_hint)
+    assert hints == ["Ctrl+1 allows", ""]
+    view.highlighter.finish()

@@ -83,3 +83,14 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
     assert more.label == "Show 10 more lines"
     assert plain[1] == "--- a plan"
     view.highlighter.finish()
+
+
+def test_an_edit_of_several_files_names_each_above_the_lines(qtbot: QtBot) -> None:
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    long = unified_diff("c.txt", None, b"x\n" * 70)
+    row = ApprovalRow(row_key("c"), "multi_edit", "Edit 2 files", long + _EDIT, (), "edit")
+    view.chat_viewport.model.reset([row])
+    texts = [text.text() for text in view.chat_viewport.item(0).texts]
+    assert texts[1] == "c.txt · new file · +70 \N{MINUS SIGN}0\nsrc/a.py · +2 \N{MINUS SIGN}2"
+    view.highlighter.finish()
