@@ -54,7 +54,7 @@ class RewindController(QObject):
         points = _points(conversation)
         if not points:
             raise InvalidInput(text("This session has no message to rewind to."))
-        dialog = RewindDialog(self._window, points, seq or points[0].seq)
+        dialog = RewindDialog(self._window, points, seq or points[-1].seq)
         self._reverts.connect_merging(workspace.changes, dialog.files)
         retint(dialog, self._window.theme)
         session = conversation.session.id
@@ -101,11 +101,11 @@ class RewindController(QObject):
 
 
 def _points(conversation: Conversation) -> list[RewindPoint]:
-    """Return the user's messages that a conversation can go back to, the newest first."""
+    """Return the user's messages that a conversation can go back to, in the order of the chat."""
     items = conversation.session.transcript.user_items
     points = [
         RewindPoint(item.seq, item.event.text, len(items) - number)
         for number, item in enumerate(items)
         if isinstance(item.event, UserSpoke)
     ]
-    return points[::-1][:_MAX_POINTS]
+    return points[-_MAX_POINTS:]

@@ -71,8 +71,8 @@ def make_merge_dialog(parent: QWidget) -> MergeDialog:
 def make_rewind_dialog(parent: QWidget) -> RewindDialog:
     """The preview of going back to before a message."""
     points = [
-        RewindPoint(25, "Move the parser into its own module, and delete the old one", 1),
         RewindPoint(9, "Re-render only what changed while the answer streams in", 2),
+        RewindPoint(25, "Move the parser into its own module, and delete the old one", 1),
     ]
     dialog = RewindDialog(parent, points, 9)
     dialog.show_plan(samples.plan("rewind"))

@@ -50,7 +50,7 @@ class RewindDialog(Themed, SizedDialog):
     """The event of the message that the user chose."""
 
     def __init__(self, parent: QWidget, points: Sequence[RewindPoint], seq: int) -> None:
-        """Offer these messages, the newest first, with that of an event chosen."""
+        """Offer these messages, in the order of the chat, with that of an event chosen."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(tr("Rewind"))
