@@ -213,16 +213,22 @@ async def pick_open_files(parent: QWidget, title: str, name_filter: str, start: 
     return [Path(path) for path in dialog.selectedFiles()] if await exec_async(dialog) else []
 
 
-async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
+async def pick_save_file(parent: QWidget, title: str, name: str, suffix: str = "") -> Path | None:
     """Let the user choose where to save a file, with a name to start from; None when cancelled.
 
-    It starts in the folder that was chosen last in this window, else at home.
+    It starts in the folder that was chosen last in this window, else at home. A name that does not end in
+    `suffix` gets it; where there is such a file, the dialog comes back, and asks whether to replace it.
     """
     window = parent.window()
     dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setDefaultSuffix(suffix.removeprefix("."))
     dialog.selectFile(name)
-    return _selected_path(window, dialog, await exec_async(dialog))
+    path = _selected_path(window, dialog, await exec_async(dialog))
+    if path is None or path.name.endswith(suffix):
+        return path
+    place = path.with_name(path.name + suffix)
+    return await pick_save_file(parent, title, place.name, suffix) if place.exists() else place
 
 
 def _selected_path(window: QWidget, dialog: QFileDialog, accepted: bool) -> Path | None:

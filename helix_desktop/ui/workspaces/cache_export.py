@@ -43,9 +43,9 @@ class CacheExportController(QObject):
             await self.save_to_folder(digests, folder)
 
     async def _to_zip(self, digests: Sequence[str]) -> None:
-        path = await pick_save_file(self._window, tr("Save cached outputs as a zip"), f"cache{_ZIP}")
+        path = await pick_save_file(self._window, tr("Save cached outputs as a zip"), f"cache{_ZIP}", _ZIP)
         if path is not None:
-            await self.save_as_zip(digests, path if path.suffix else path.with_name(path.name + _ZIP))
+            await self.save_as_zip(digests, path)
 
     async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
         """Write entries into a folder. Raises HelixError."""

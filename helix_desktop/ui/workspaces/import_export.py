@@ -66,12 +66,11 @@ class ImportExportController(QObject):
     async def export(self, workspace_id: str) -> None:
         """Ask for a file, and write the workspace to it. Raises HelixError."""
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
-        path = await dialogs.pick_save_file(
-            self._window, tr("Export {workspace}", workspace=name), backup.file_name(workspace_id)
+        place = await dialogs.pick_save_file(
+            self._window, tr("Export {workspace}", workspace=name), backup.file_name(workspace_id), SUFFIX
         )
-        if path is None:
+        if place is None:
             return
-        place = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
         done = await self._jobs.run_cancellable(
             tr("Exporting {workspace}", workspace=name),
             lambda tell: backup.export(workspace_id, place, tell),
@@ -107,12 +106,11 @@ class ImportExportController(QObject):
         if not kind:
             return
         suffix = TRANSCRIPT_SUFFIX if kind == _TRANSCRIPT else SUFFIX
-        path = await dialogs.pick_save_file(
-            self._window, tr("Export “{title}”", title=title), backup.session_file_name(title, suffix)
+        place = await dialogs.pick_save_file(
+            self._window, tr("Export “{title}”", title=title), backup.session_file_name(title, suffix), suffix
         )
-        if path is None:
+        if place is None:
             return
-        place = path if path.suffix == suffix else path.with_name(path.name + suffix)
         if kind == _TRANSCRIPT:
             size = await backup.export_transcript(workspace.id, session, place)
             what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))

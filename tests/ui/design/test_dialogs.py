@@ -190,6 +190,25 @@ async def test_a_file_is_saved_at_home_first_and_then_in_the_last_folder(
     assert folders == [home, other]
 
 
+@pytest.mark.qt_loop
+async def test_a_file_is_not_replaced_unasked_where_its_ending_is_added(
+    parent: QWidget, tmp_path: Path
+) -> None:
+    existing = tmp_path / "notes 1.2.md"
+    existing.touch()
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_save_file(parent, "Save", "notes.md", ".md"))
+        dialog = await opened(parent, QFileDialog)
+        assert dialog.defaultSuffix() == "md"
+        dialog.selectFile(str(tmp_path / "notes 1.2"))
+        dialog.accept()
+        again = await opened(parent, QFileDialog)
+        assert again is not dialog
+        assert again.selectedFiles() == [str(existing)]
+        again.reject()
+    assert picked.result() is None
+
+
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
 def test_enter_presses_the_button_with_the_keyboard_and_no_other(
     qtbot: QtBot, parent: QWidget, key: Qt.Key
