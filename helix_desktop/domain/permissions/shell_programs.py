@@ -29,7 +29,9 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
 _OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
 _MAX_DEPTH = 4  # commands within commands
-_MAX_WRAPPERS, _MAX_HEREDOCS, _MAX_BRACES = 8, 50, 64
+_MAX_WRAPPERS, _MAX_HEREDOCS, _MAX_VALUES = 8, 50, 64
+_SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[a-z]*[cepr]|--eval|eval"
+_NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -139,7 +141,8 @@ class _Reader:
         if words[:1] == ["function"]:
             words = [word for word in words[2:] if word not in _KEYWORDS]
         if words[:1] == ["for"] and words[2:3] == ["in"]:
-            self._values[words[1]] = [value for word in words[3:] for value in self._expand(word)]
+            values = dict.fromkeys(value for word in words[3:] for value in self._expand(word))
+            self._values[words[1]] = list(values) if len(values) <= _MAX_VALUES else [ANYTHING]
             return None
         while words and (found := _ASSIGNMENT.match(words[0])):
             self._values[found[1]] = self._expand(found[2])
@@ -147,7 +150,11 @@ class _Reader:
         for word in words:
             for inner in _NESTED.findall(word):
                 self.programs += find_programs("".join(inner), self._folder, self._depth + 1)
-        words = [value for word in words for value in self._expand(word)]
+        words = [
+            value
+            for at, word in enumerate(words)
+            for value in (self._with_values(word) if _is_program_text(words, at) else self._expand(word))
+        ]
         if not words and not outputs:
             return None
         return self._note(words, tuple(outputs))
@@ -210,17 +217,24 @@ class _Reader:
         """Note what find runs for what it finds, which stands for `{}`."""
         for at, word in enumerate(arguments):
             if word in ("-exec", "-execdir", "-ok", "-okdir"):
+                self._wrappers += 1
+                if self._wrappers > _MAX_WRAPPERS:
+                    self.programs.append(_UNCLEAR)
+                    return
                 run = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
                 for path in found_paths(arguments) if "{}" in run else run[:1]:
                     self._note([path if part == "{}" else part for part in run], ())
 
     def _expand(self, word: str) -> list[str]:
         """Return a word with the values of its variables and braces; what is not known is any path."""
-        braces = _BRACES.search(word)
-        if braces is not None:
-            parts = braces[1].split(",")[:_MAX_BRACES]
-            head, tail = word[: braces.start()], word[braces.end() :]
-            return [value for part in parts for value in self._expand(head + part + tail)][:_MAX_BRACES]
+        words = [word]
+        while any(found := [_BRACES.search(each) for each in words]):
+            words = [part for each, braces in zip(words, found, strict=True) for part in _parts(each, braces)]
+            if len(words) > _MAX_VALUES:
+                return [ANYTHING]
+        return [value for each in words for value in self._with_variables(each)]
+
+    def _with_variables(self, word: str) -> list[str]:
         found = _VARIABLE.search(word)
         if found is None:
             return [ANYTHING if _NESTED.search(word) else word]
@@ -228,6 +242,33 @@ class _Reader:
         values = self._values.get(name) or [_OUTSIDE.get(name, ANYTHING)]
         rest = [_VARIABLE.sub(ANYTHING, part) for part in (word[: found.start()], word[found.end() :])]
         return [rest[0] + value + rest[1] for value in values]
+
+    def _with_values(self, text: str) -> list[str]:
+        """Return the text of a program with the known values of variables: once for each value, joined."""
+        texts = [text]
+        for name in dict.fromkeys(_NAME_OF_VARIABLE.findall(text)):
+            values = self._values.get(name, [])
+            if values and len(texts) * len(values) <= _MAX_VALUES:
+                variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
+                texts = [value.join(variable.split(each)) for each in texts for value in values]
+        return ["\n".join(texts)]
+
+
+def _is_program_text(words: Sequence[str], at: int) -> bool:
+    """Return True if a word is the text of a program that a shell or an interpreter reads."""
+    names = [posixpath.basename(word) for word in words[:at]]
+    if not names or names[0] in ("eval", "trap"):
+        return bool(names)
+    is_script = bool(SHELLS.intersection(names)) and bool(re.fullmatch(_SCRIPT_OPTION, words[at - 1]))
+    is_code = any(map(_INTERPRETERS.fullmatch, names)) and bool(re.fullmatch(_CODE_OPTION, words[at - 1]))
+    return is_script or is_code
+
+
+def _parts(word: str, braces: re.Match[str] | None) -> list[str]:
+    """Return what a word with braces stands for."""
+    if braces is None:
+        return [word]
+    return [word[: braces.start()] + part + word[braces.end() :] for part in braces[1].split(",")]
 
 
 def found_paths(words: Sequence[str]) -> list[str]:
@@ -244,11 +285,11 @@ def found_paths(words: Sequence[str]) -> list[str]:
 
 def _script(arguments: Sequence[str]) -> str:
     """Return what a shell runs by its option -c."""
-    return next(_behind(arguments, r"-[a-z]*c[a-z]*"), "")
+    return next(_behind(arguments, _SCRIPT_OPTION), "")
 
 
 def _code(arguments: Sequence[str]) -> str:
-    return next(_behind(arguments, r"-[a-z]*[cepr]|--eval|eval"), "")
+    return next(_behind(arguments, _CODE_OPTION), "")
 
 
 def _behind(arguments: Sequence[str], option: str) -> Iterator[str]:

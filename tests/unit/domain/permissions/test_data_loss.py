@@ -95,6 +95,9 @@ def test_what_can_be_undone_or_made_again_is_no_loss(command: str) -> None:
         "cat > s.sh <<E\nrm .env\nE\nsh s.sh", "printf 'rm .env' > s.sh && chmod +x s.sh && ./s.sh",
         "python3 -c \"open('.env', 'w').write('')\"", "python -c \"import os; os.replace('x', '.env')\"",
         "node -e \"require('fs').writeFileSync('.env', '')\"", "ruby -e 'File.delete(\".env\")'",
+        "node -e 'fs.writeFileSync(\".env\", `a`)'", "python -c \"d={'a':open('.env','w'),'b':2}\"",
+        "f=.env; python -c \"open('$f','w')\"", "bash -c 'rm -f {a,.env}'", "sh -c 'rm .env $(ls src)'",
+        "eval \"rm .env $(ls src)\"", f"rm {{{'x,' * 70}.env}}", "find . -exec " * 40 + "rm .env",
         "nice " * 2_000 + "rm .env", "cat <<E\nE\n" * 100 + "rm .env",
     ],
 )  # fmt: skip
@@ -113,6 +116,7 @@ def test_no_wrapping_hides_what_is_destroyed(command: str) -> None:
         "mv src/a.py /tmp", "mv src/* lib/", "mv .env .env.old", "cp -r src /tmp/x", "rm -f src/{a,b}.py",
         "make -j$(nproc) && npm test", "bash build.sh && echo 'removed build'", "pytest 2>&1 | tail -5",
         "cat > run.sh <<'E'\nset -e\npytest -q\nrm -rf build\nE\nchmod +x run.sh && ./run.sh",
+        "echo '" + '{"a":1,"b":2}' * 40 + "' > x.json", "node -e '" + "let {a,b} = c; " * 40 + "'",
         "cat > a.py <<'E'\nopen('.env', 'w')\nE\npython a.py", "tar czf /tmp/x.tgz src", "watch -n1 ls",
     ],
 )  # fmt: skip
