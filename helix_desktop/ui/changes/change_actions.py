@@ -6,7 +6,15 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.file_history.session_changes import SessionChanges
 from helix_desktop.ui.changes.change_list_view import ChangeListView
-from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, agent_captures, can_change, file_of
+from helix_desktop.ui.changes.rows import (
+    ChangeGroup,
+    Entry,
+    FileRow,
+    agent_captures,
+    can_accept,
+    can_change,
+    file_of,
+)
 
 
 class ChangeActions(QObject):
@@ -41,7 +49,7 @@ class ChangeActions(QObject):
     def accept(self) -> None:
         """Ask to accept what is selected."""
         entry = self.entry
-        if entry is not None and can_change(entry):
+        if entry is not None and can_accept(entry):
             paths = [path for row in _rows(entry) for path in row.paths]
             self.accept_requested.emit(tuple(dict.fromkeys(paths)))
 

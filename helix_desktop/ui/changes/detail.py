@@ -17,6 +17,7 @@ from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
     LineCounts,
+    can_accept,
     can_change,
     file_of,
     visible_changes,
@@ -243,7 +244,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_revert(group)
         self.open.setVisible(False)
         self._fit()
-        lines = [_step_text(step) for step in group.steps[:_STEPS_LISTED]]
+        lines = [] if group.is_revert else [_step_text(step) for step in group.steps[:_STEPS_LISTED]]
         if len(group.steps) > _STEPS_LISTED:
             lines.append("…")
         self.summary.setText("\n".join(lines))
@@ -268,9 +269,8 @@ class ChangeDetail(Themed, QWidget):
         file = file_of(entry)
         self._is_redo = entry.status == "reverted"
         self.revert.setEnabled(file is None or file.is_covered)
-        for button in (self.accept, self.revert):
-            button.setVisible(can_change(entry))
-        self.accept.setVisible(can_change(entry) and not entry.is_revert)
+        self.accept.setVisible(can_accept(entry))
+        self.revert.setVisible(can_change(entry))
 
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""

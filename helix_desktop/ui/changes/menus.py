@@ -14,6 +14,7 @@ from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
+    can_accept,
     can_change,
     file_of,
     session_selection,
@@ -31,7 +32,7 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
     menu = _menu(actions.list)
     file = file_of(entry)
     is_reverted, is_own = entry.status == "reverted", can_change(entry)
-    _add(menu, "accept", tr("Accept"), actions.accept, is_own and entry.status == "open", "A")
+    _add(menu, "accept", tr("Accept"), actions.accept, can_accept(entry) and entry.status == "open", "A")
     if is_reverted:
         _add(menu, "redo", tr("Redo"), actions.revert, True, "R")
     else:

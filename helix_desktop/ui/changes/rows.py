@@ -172,8 +172,13 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
 
 
 def can_change(entry: Entry) -> bool:
-    """Return True if captures are of an entry, so that it can be accepted and taken back."""
+    """Return True if captures are of an entry, so that it can be taken back."""
     return bool(entry.steps) and bool(entry.steps[0].capture)
+
+
+def can_accept(entry: Entry) -> bool:
+    """Return True if an entry can be marked as reviewed: what the user took back or did again can't."""
+    return can_change(entry) and not entry.is_revert
 
 
 def step_selection(step: RecordedChanges) -> RevertSelection:

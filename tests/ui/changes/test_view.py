@@ -244,7 +244,9 @@ def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page:
     assert abs(page.splitter.sizes()[0] - 400) < 10
 
 
-def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(page: ChangesPage) -> None:
+def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
+    page: ChangesPage, qtbot: QtBot
+) -> None:
     edit = samples.STEPS[0]
     (path, *_) = {change.path for change in edit.changes}
     change = next(change for change in edit.changes if change.path == path)
@@ -269,6 +271,10 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(page: Chan
     assert [change_status_text(group) for group in grouped.by_turn] == ["Open", "Undone", "Open", "Open"]
     assert [row.path for row in grouped.by_turn[3].rows] == [path]
     assert [group.selection.captures for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
+    page.list.select(grouped.by_turn[0].key)
+    assert not page.detail.summary.text(), "the title says it"
+    with qtbot.assertNotEmitted(page.change_actions.accept_requested):
+        page.change_actions.accept()
 
 
 def test_a_folder_is_no_file(page: ChangesPage) -> None:
