@@ -203,7 +203,8 @@ async def _check_an_error_of_saving(rig: WindowRig) -> None:
     await rig.run_turn("Hello")
     fill_disk(rig.folder / "ballast")
     # More than what is left of the store's last page on disk, also when it is compressed.
-    rig.type_message("Not saved " + random.Random(1).randbytes(8_192).hex())
+    rig.composer.set_text("Not saved " + random.Random(1).randbytes(8_192).hex())
+    rig.type_message(".")
     await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
     (rig.folder / "ballast").unlink()
     await rig.run_turn("Again")
