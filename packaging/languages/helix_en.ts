@@ -4490,14 +4490,6 @@
             <source>Auto mode asks because this can't be undone: {names}</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Auto mode asks because this can't be undone: {names} and %n more places</source>
-            <translation>
-                <numerusform>Auto mode asks because this can't be undone: {names} and %n more place</numerusform>
-                <numerusform>Auto mode asks because this can't be undone: {names} and %n more places</numerusform>
-            </translation>
-        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Back to now</source>
@@ -5682,6 +5674,14 @@
             <source>{model}, {note}</source>
             <comment>a side answer</comment>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{names} and %n more places</source>
+            <translation>
+                <numerusform>{names} and %n more place</numerusform>
+                <numerusform>{names} and %n more places</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
@@ -11941,11 +11941,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Messages without a note</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>New</source>
             <translation type="unfinished" />
@@ -11986,6 +11981,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>No longer sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Not noted yet</source>
             <translation type="unfinished" />
         </message>
         <message>

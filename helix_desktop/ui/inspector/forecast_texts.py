@@ -190,7 +190,7 @@ def _observation_parts(
         return ()
     share = forecast.unobserved * gauge.ratio / gauge.window
     figures = (
-        (tr("Messages without a note"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
+        (tr("Not noted yet"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
         (tr("Noted after a turn from"), format_whole_percent(policy.observe_at)),
     )
     return (ForecastPart(tr("Noting facts"), (*figures, *summary)),)

@@ -32,7 +32,7 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import FileLines
 from helix_desktop.ui.chat.rows.patch_lines import patch_files
-from helix_desktop.ui.chat.rows.row_types import MAX_LOST, ApprovalRow
+from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.file_changes import line_counts_texts
@@ -62,15 +62,13 @@ _ONE_CONFINED_RULE = text("Rule to save (allows only in the sandbox, denies ever
 _CONFINED_CHOICE = text("Choose the rule to save (allows only in the sandbox, denies everywhere):")
 
 
-def _data_loss_text(places: Sequence[str]) -> str:
-    names = ", ".join(map(escape_invisible, places[:MAX_LOST]))
-    if len(places) <= MAX_LOST:
-        return tr("Auto mode asks because this can't be undone: {names}", names=names)
-    return tr.plural(
-        len(places) - MAX_LOST,
-        "Auto mode asks because this can't be undone: {names} and %n more place",
-        "Auto mode asks because this can't be undone: {names} and %n more places",
-        names=names,
+def _first_places(places: Sequence[str]) -> str:
+    names = ", ".join(map(escape_invisible, places[:MAX_REASON_PLACES]))
+    more = len(places) - MAX_REASON_PLACES
+    return (
+        tr.plural(more, "{names} and %n more place", "{names} and %n more places", names=names)
+        if more > 0
+        else names
     )
 
 
@@ -100,9 +98,10 @@ class ApprovalItem(RowItem):
         required = tr("Approval required by rule: {rule}", rule=matched)
         reasons = [required] if row.matched_rule else []
         if row.data_loss:
-            reasons.append(_data_loss_text(row.data_loss))
+            names = _first_places(row.data_loss)
+            reasons.append(tr("Auto mode asks because this can't be undone: {names}", names=names))
         if row.auto_executed:
-            names = ", ".join(map(escape_invisible, row.auto_executed[:MAX_LOST]))
+            names = _first_places(row.auto_executed)
             reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         if len(files) > 1:  # the lines of the first may leave no room for the others

@@ -12,7 +12,7 @@ from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import MAX_LOST, ApprovalRow, AskRow, QuestionRow
+from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow, AskRow, QuestionRow
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.translation import Translator, translate
 
@@ -83,7 +83,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         request.confined or request.is_sandboxed,
         request.asking_rule,
         requester=request.subagent_title,
-        uncovered=uncovered_line(coverage) if coverage and not 0 < len(lost) <= MAX_LOST else "",
+        uncovered=uncovered_line(coverage) if coverage and not 0 < len(lost) <= MAX_REASON_PLACES else "",
         uncovered_places=uncovered_details(coverage) if coverage else (),
         data_loss=tuple(place.path for place in lost),
         auto_executed=request.auto_executed,

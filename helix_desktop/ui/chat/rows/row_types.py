@@ -269,8 +269,8 @@ class ToolRow:
         return self.excerpt is not None or (bool(self.todo) and self.is_newest)
 
 
-MAX_LOST = 5
-"""Destroyed places that the reason of an approval card names; its fold lists more."""
+MAX_REASON_PLACES = 5
+"""Places that a reason on an approval card names before it counts the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,9 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
 def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
     assert item.texts[1].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"
+    hooks = tuple(f".husky/{number}" for number in range(7))
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=hooks))
+    assert item.texts[1].text().endswith(".husky/4 and 2 more places")
 
 
 def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
