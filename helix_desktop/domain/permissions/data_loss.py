@@ -45,6 +45,7 @@ _WRITING_CODE = re.compile(
 _STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
 _WILDCARD = re.compile(r"[*?\[]")
 _REMEMBERED = 2_048  # paths: each target is compared with each place
+_TWICE = (ANYTHING, ANYTHING)  # stands for no more paths than once, and takes far longer to compare
 _EMPTY = frozenset({"", ":", "true"})
 
 Extent = Literal["file", "tree", "tracked", "untracked", "ignored", "content", "moved"]
@@ -73,17 +74,23 @@ def find_data_loss(
     places = coverage.places if coverage is not None else ()
     precious = [place for place in places if place.reason in _PRECIOUS]
     lost: dict[str, UncoveredPlace] = {}
+    targets: dict[_Target, None] = {}
     for program in find_programs(command, folder):
         if _destroys_history(program):
             git = [place for place in places if place.reason == "git"]
             lost |= _by_path(git[:1] if git or is_known else [UncoveredPlace(".git", "git", is_folder=True)])
         lost |= _by_path(_handed_over(program, precious, root))
-        for target in _targets(program, root):
-            hit = [_narrowed(place, target) for place in _near(places, target) if _reaches(target, place)]
-            is_removed = target.extent in ("file", "tree", "moved") and not _is_made_again(target.path)
-            if not hit and not is_known and is_removed:
-                hit = [UncoveredPlace(target.path, "pending")]
-            lost |= _by_path(hit)
+        targets |= dict.fromkeys(_targets(program, root))
+    for target in targets:
+        hit = [
+            _narrowed(place, target)
+            for place in _near(places, target)
+            if place.path not in lost and _reaches(target, place)
+        ]
+        is_removed = target.extent in ("file", "tree", "moved") and not _is_made_again(target.path)
+        if not hit and not is_known and is_removed and target.path not in lost:
+            hit = [UncoveredPlace(target.path, "pending")]
+        lost |= _by_path(hit)
     return tuple(sorted(lost.values(), key=lambda place: place.reason == "ignored"))
 
 
@@ -257,7 +264,8 @@ def _reaches(target: _Target, place: UncoveredPlace) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _names(path: str) -> tuple[str, ...]:
-    return tuple(name for name in path.split("/") if name not in ("", "."))
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    return tuple(name for before, name in zip(["", *names], names, strict=False) if (before, name) != _TWICE)
 
 
 def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:

@@ -124,6 +124,14 @@ def test_everyday_commands_are_no_loss(command: str) -> None:
     assert loss(command) == ""
 
 
+def test_a_path_of_many_variables_is_compared_in_bounded_time() -> None:
+    place = UncoveredPlace("/".join("abcdefghijklmnopqrst"), "secret")
+    coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
+    variables = "/".join(f"$v{number}" for number in range(12))
+    assert find_data_loss(f"rm {variables}/t", coverage) == (place,)
+    assert find_data_loss(f"rm {variables}/u", coverage) == ()
+
+
 def test_a_command_in_a_folder_destroys_what_is_there() -> None:
     assert loss("rm app.log", "logs") == "logs/app.log"
     assert loss("rm ../.env", "logs") == ".env"
