@@ -132,7 +132,8 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
+    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them,
+    or, where `images_known` is false, it may: they are sent, and the server may refuse them.
 
     `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
     provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known.
@@ -158,6 +159,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     effort: Effort = ""
     background_effort: Effort = ""
     extras: RequestExtras = NO_EXTRAS
+    images_known: bool = True
 
     @property
     def label(self) -> str:

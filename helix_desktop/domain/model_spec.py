@@ -104,6 +104,7 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
             price_cache_write_1h=self.number("price_cache_write_1h"),
             reasoning=self.supports("reasoning"),
             efforts=self.efforts,
+            images_known=self.supports("images") is not None,
         )
 
 

@@ -15745,6 +15745,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/attachment_texts.py" />
+            <source>images may not be supported</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_texts.py" />
             <source>images not supported: left out</source>
             <translation type="unfinished" />
         </message>

@@ -87,6 +87,14 @@ class ReadExcerpt:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadThumbnail:
+    """Show in a message what an attached image looks like, by its digest."""
+
+    key: RowKey
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReadChanges:
     """Show in a card what its call changed, by the id of the capture."""
 
@@ -300,6 +308,7 @@ SessionAction: TypeAlias = (
     | AnswerQuestion
     | ReadOriginal
     | ReadExcerpt
+    | ReadThumbnail
     | ReadChanges
     | StopCall
     | SummarizeUpTo
@@ -318,6 +327,7 @@ ReadingAction: TypeAlias = (
     | Recall
     | ReadOriginal
     | ReadExcerpt
+    | ReadThumbnail
     | ReadChanges
 )
 """What leaves the session as it is, and makes sense of its past, too."""

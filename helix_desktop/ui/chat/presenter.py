@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
+from PySide6.QtGui import QImage
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import (
@@ -174,6 +175,12 @@ class ChatPresenter:
     ) -> None:
         """Let a tool's card show the original of its output, its excerpt, or the lines that it changed."""
         self._model.put(self._rows.tools.with_content(key, content))
+
+    def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
+        """Let a message show what an attached image looks like."""
+        row = self._rows.users.with_thumbnail(key, digest, thumbnail)
+        if row is not None:
+            self._model.put(replace(row, versions=self._versions.get(key)))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""

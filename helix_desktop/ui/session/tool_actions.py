@@ -21,6 +21,7 @@ from helix_desktop.ui.chat.actions import (
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
+    ReadThumbnail,
     SessionAction,
     ShowRewriteOf,
     StopCall,
@@ -36,6 +37,7 @@ from helix_desktop.ui.chat.rows.excerpts import excerpt_content
 from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
+from helix_desktop.ui.session.composer.thumbnails import stored_thumbnail
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.translation import Translator, translate
@@ -68,6 +70,8 @@ class ToolCardController(QObject):
                 start(self._choose_form(conversation, action), "choose form")
             case ReadOriginal() | ReadExcerpt() | ReadChanges():
                 start(self._read(conversation, action), "read for a card")
+            case ReadThumbnail():
+                start(self._read_thumbnail(conversation, action), "read thumbnail")
             case StopCall(call_id=call_id):
                 conversation.running_calls.stop(call_id)
             case OpenSubagent(session_id=session_id):
@@ -111,6 +115,13 @@ class ToolCardController(QObject):
                 content = await _read_changes(workspace, conversation.session.id, capture)
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_content(request.key, content)
+
+    async def _read_thumbnail(self, conversation: Conversation, request: ReadThumbnail) -> None:
+        """Show what an attached image looks like; one that cannot be read keeps its icon."""
+        workspace = self._session_controller.workspace
+        image = await stored_thumbnail(workspace, request.digest) if workspace is not None else None
+        if image is not None and conversation is self._session_controller.conversation:
+            self._session_controller.chat.show_thumbnail(request.key, request.digest, image)
 
 
 async def _read_original(workspace: OpenWorkspace, request: ReadOriginal) -> OriginalOutput:

@@ -124,7 +124,7 @@ class WindowRig:
         return self.workspace.id
 
     async def use_server(
-        self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool = False
+        self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool | None = False
     ) -> None:
         """Let a local server's model answer in the workspace on screen."""
         services = self.wiring.services
@@ -180,7 +180,15 @@ class WindowRig:
 
     def attachment_labels(self) -> list[str]:
         """Return the labels of attachments to the next message."""
-        return [chip.label for chip in self.composer.findChildren(AttachmentChip) if not chip.isHidden()]
+        return [chip.label for chip in self._attachment_chips()]
+
+    def attachment_chip(self) -> AttachmentChip:
+        """Return the only attachment to the next message."""
+        (chip,) = self._attachment_chips()
+        return chip
+
+    def _attachment_chips(self) -> list[AttachmentChip]:
+        return [chip for chip in self.composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
     def next_message_lines(self) -> tuple[str, ...]:
         """Return the lines above the composer."""

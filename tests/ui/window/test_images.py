@@ -30,6 +30,7 @@ async def test_images_are_dropped_pasted_sent_and_refused(qapp: QApplication, tm
         await _check_a_dropped_image(rig)
         await _check_a_large_screenshot(rig)
         await _check_a_model_without_vision(rig)
+        await _check_a_model_of_which_nothing_is_known(rig)
         await _check_a_refused_image(rig)
 
 
@@ -55,6 +56,7 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels()[0].startswith("lamp.png · ")
         assert rig.composer.text() == ""
+        await until(lambda: rig.attachment_chip().text_parts.thumbnail, "the chip shows it")
         rig.type_message("What is this?")
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()
@@ -64,6 +66,7 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
         assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
         (row,) = rig.rows(UserRow)
         assert row.attachments[0].label.startswith("lamp.png · ")
+        await until(lambda: rig.rows(UserRow)[0].attachments[0].thumbnail, "the message shows it")
         (event,) = rig.events(UserSpoke)
         assert await rig.workspace.store.get(event.attachments[0].digest) == data
         assert rig.attachment_labels() == []
@@ -105,6 +108,17 @@ async def _check_a_model_without_vision(rig: WindowRig) -> None:
         assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
         await until(lambda: rig.rows(UserRow)[0].attachments[0].is_left_out, "the chat says so too")
         assert rig.rows(UserRow)[0].attachments[0].label == "lamp.png · left out"
+
+
+async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
+    """A model that may see no images is named on the chip."""
+    async with ChatServer(replies_in_order()) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server, images=None)
+        drop(rig, rig.folder / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        assert rig.attachment_labels()[0].endswith(" tokens · images may not be supported")
+        rig.attachment_chip().removed.emit(rig.attachment_chip().key)
 
 
 async def _check_a_refused_image(rig: WindowRig) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
+    QImage,
     QKeyEvent,
     QPainter,
     QPaintEvent,
@@ -26,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line, paint_thumbnail
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
@@ -35,11 +36,13 @@ from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
-_HEIGHT, _MAX_WIDTH = 26, 340
+_HEIGHT, _IMAGE_HEIGHT, _MAX_WIDTH = 26, 48, 340
+_THUMBNAIL_LEFT = 4  # pixels before one
 _LINES, _FEW_LINES, _LOW_WINDOW = (
     4,
     2,
@@ -63,7 +66,7 @@ class ChipText:
     """What a chip shows: a name, which is cut where it has no room, and what is said of it.
 
     `has_text`: it can be put into the message as text; `is_preview`: it can be sent in full; `is_warning`: it
-    will not be sent as it is.
+    will not be sent as it is, or may be refused. `image_size` are an image's pixels; it stands in two lines.
     """
 
     key: str
@@ -73,6 +76,8 @@ class ChipText:
     has_text: bool = False
     is_preview: bool = False
     is_warning: bool = False
+    image_size: tuple[int, int] | None = None
+    thumbnail: QImage | None = field(default=None, hash=False)
 
     @property
     def label(self) -> str:
@@ -83,6 +88,11 @@ class ChipText:
     def suffix(self) -> str:
         """Return what follows the name."""
         return f" · {self.note}"
+
+    @property
+    def thumbnail_size(self) -> QSize:
+        """Return the size of an image's thumbnail, pixels."""
+        return thumbnail_size(*self.image_size) if self.image_size else QSize(0, 0)
 
 
 class _ChipButton(EnterActivates, QToolButton):
@@ -153,8 +163,11 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         theme = style.theme
         self._style = style
         room = len(self._buttons) * (_BUTTON + 2) + _EDGE
-        wide = _LEFT + style.width(self.label, style.font(SMALL, MEDIUM)) + room + 6
-        self.setFixedSize(round(min(_MAX_WIDTH, wide)), _HEIGHT)
+        font, parts = style.font(SMALL, MEDIUM), self.text_parts
+        lines = (parts.name, parts.note) if parts.image_size else (self.label,)
+        wide = self._left + max(style.width(line, font) for line in lines) + room + 6
+        height = _IMAGE_HEIGHT if parts.image_size else _HEIGHT
+        self.setFixedSize(round(min(_MAX_WIDTH + self._left - _LEFT, wide)), height)
         for number, (button, name) in enumerate(self._buttons, 1):
             button.setIcon(icon_of(name, self._colors()[0], 12))
             button.setIconSize(QSize(12, 12))
@@ -164,7 +177,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
                 f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}",
             )
             x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
-            place = QRect(x, (_HEIGHT - _BUTTON) // 2, _BUTTON, _BUTTON)
+            place = QRect(x, (height - _BUTTON) // 2, _BUTTON, _BUTTON)
             button.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), place))
         self.update()
 
@@ -226,26 +239,44 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         color, fill = self._colors()
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         paint_box(painter, box, style.color(fill), ring, 8)
-        side = QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
-        paint_icon(painter, style, self.text_parts.icon, color, side)
-        font = style.font(SMALL, MEDIUM)
-        paint_line(painter, style, self._label_rect(), self.visible_label(), font, color)
+        font, parts, label = style.font(SMALL, MEDIUM), self.text_parts, self._label_rect()
+        if parts.image_size:
+            size = parts.thumbnail_size
+            corner = QPointF(_THUMBNAIL_LEFT, (self.height() - size.height()) / 2)
+            paint_thumbnail(painter, style, QRectF(corner, size.toSizeF()), parts.thumbnail, color)
+            label.setHeight(self.height() / 2)
+            paint_line(painter, style, label.translated(0, label.height() - 3), parts.note, font, color)
+            label.translate(0, 3)
+        else:
+            side = QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
+            paint_icon(painter, style, parts.icon, color, side)
+        paint_line(painter, style, label, self.visible_label(), font, color)
         painter.end()
 
     def visible_label(self) -> str:
-        """Return the label as it stands on the chip: its name is cut where room ends, to a third at most."""
+        """Return the label as it stands on the chip: its name is cut where room ends, to a third at most.
+
+        Of an image it is the name alone, whose note is in a line of its own.
+        """
         font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
-        if self._style.width(self.label, font) <= room:
-            return self.label
-        suffix = self.text_parts.suffix
+        suffix = "" if self.text_parts.image_size else self.text_parts.suffix
+        if self._style.width(self.text_parts.name + suffix, font) <= room:
+            return self.text_parts.name + suffix
         room = max(room / 3, room - self._style.width(suffix, font))
         # A path tells at both ends what it is of, a pasted text at its beginning.
         mode = Qt.TextElideMode.ElideRight if self.text_parts.has_text else Qt.TextElideMode.ElideMiddle
         return self._style.metrics(font).elidedText(self.text_parts.name, mode, room) + suffix
 
     def _label_rect(self) -> QRectF:
-        frame = _LEFT + len(self._buttons) * (_BUTTON + 2) + _EDGE
-        return QRectF(_LEFT, 0, self.width() - frame, _HEIGHT)
+        frame = self._left + len(self._buttons) * (_BUTTON + 2) + _EDGE
+        return QRectF(self._left, 0, self.width() - frame, self.height())
+
+    @property
+    def _left(self) -> int:
+        """Where the label begins, pixels."""
+        if not self.text_parts.image_size:
+            return _LEFT
+        return 2 * _THUMBNAIL_LEFT + self.text_parts.thumbnail_size.width() + 3
 
 
 class AttachmentBar(QScrollArea):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QImage
+
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.translation import Translator
@@ -18,17 +21,25 @@ def attachment_key(attachment: Attachment) -> str:
     return f"{attachment.digest}:{attachment.label}:{lines}"
 
 
-def chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
-    """Return a chip's text: name and price, or that the model sees no images."""
-    lacks_images = attachment.image is not None and not model_sees_images
+def chip_text(attachment: Attachment, model: ModelInfo | None, thumbnail: QImage | None = None) -> ChipText:
+    """Return a chip's text: name and price, or that the model sees no images, or may not see them."""
+    image, note = attachment.image, attachment_facts(attachment)
+    lacks_images = image is not None and (model is None or not model.images)
+    may_lack_images = image is not None and model is not None and not model.images_known
+    if lacks_images:
+        note = tr("images not supported: left out")
+    elif may_lack_images:
+        note = f"{note} · {tr('images may not be supported')}"
     return ChipText(
         attachment_key(attachment),
         attachment_name(attachment),
-        tr("images not supported: left out") if lacks_images else attachment_facts(attachment),
+        note,
         attachment_icon(attachment),
         has_text=_has_text(attachment),
         is_preview=attachment.form == "preview",
-        is_warning=lacks_images,
+        is_warning=lacks_images or may_lack_images,
+        image_size=(image.width, image.height) if image is not None else None,
+        thumbnail=thumbnail,
     )
 
 

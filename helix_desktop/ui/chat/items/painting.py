@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPainterPath, QPen
 
 from helix_desktop.ui.chat.actions import RowAction
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
@@ -60,6 +60,7 @@ class ChipStyle(NamedTuple):
 
 CHIP_HEIGHT = 21.0
 BUTTON_HEIGHT = 30.0
+_THUMBNAIL_RADIUS = 5.0
 _BOX_RADIUS = 9
 
 
@@ -138,6 +139,31 @@ def paint_chip(
     font = style.font(TINY, MEDIUM, mono=chip_style.mono)
     inner = QRectF(left, rect.y(), rect.right() - left - style.px(6), rect.height())
     paint_line(painter, style, inner, text, font, chip_style.color)
+
+
+def paint_thumbnail(
+    painter: QPainter, style: ChatStyle, place: QRectF, image: QImage | None, color: str
+) -> None:
+    """Paint an image into a place with round corners; without one, its icon in a color token."""
+    theme = style.theme
+    paint_box(painter, place, style.color(theme.surface), style.color(theme.border), _THUMBNAIL_RADIUS)
+    if image is None:
+        side = min(style.px(13), place.width(), place.height())
+        corner = place.center() - QPointF(side / 2, side / 2)
+        paint_icon(painter, style, "image", color, QRectF(corner, QSizeF(side, side)))
+        return
+    size = QSizeF(image.size())
+    if size.width() > place.width() or size.height() > place.height():
+        size.scale(place.size(), Qt.AspectRatioMode.KeepAspectRatio)
+    picture = QRectF(place.center() - QPointF(size.width() / 2, size.height() / 2), size)
+    outline = QPainterPath()
+    outline.addRoundedRect(picture, _THUMBNAIL_RADIUS, _THUMBNAIL_RADIUS)
+    painter.save()
+    turn_back(painter, place)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.setClipPath(outline, Qt.ClipOperation.IntersectClip)
+    painter.drawImage(picture, image)
+    painter.restore()
 
 
 def paint_icon(

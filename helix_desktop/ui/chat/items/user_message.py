@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QImage, QPainter
 
 from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, RewindTo, ToggleFold
 from helix_desktop.ui.chat.items.block_stack import BlockStack
@@ -20,18 +20,21 @@ from helix_desktop.ui.chat.items.painting import (
     paint_box,
     paint_chip,
     paint_line,
+    paint_thumbnail,
 )
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle
+from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 _FOLD_OVER_LINES, _FOLD_OVER_CHARS = 40, 4_000  # a pasted wall of text is folded above
 _FOLDED_LINES, _FOLDED_CHARS = 24, 2_500
-_MAX_CHIP = 380  # pixels of one attachment
+_MAX_CHIP = 380  # pixels of one attachment, without its thumbnail
+_THUMBNAIL_MARGIN = 4  # pixels around one
 
 
 class UserMessageItem(RowItem):
@@ -118,7 +121,7 @@ class UserMessageItem(RowItem):
 
         The first row is `first_width` pixels wide.
         """
-        gap, tall = self.style.px(6), self.style.px(CHIP_HEIGHT)
+        gap = self.style.px(6)
         rows: list[list[_NoteChip]] = [[]] if self._notes else []
         room = first_width
         for note in self._notes:
@@ -132,9 +135,12 @@ class UserMessageItem(RowItem):
         for number, row in enumerate(rows):
             top += gap if number else self.style.px(8)
             right = width if number else first_width
+            tall = max(note.height(self.style) for note in row)
             for note in reversed(row):
                 wide = min(note.width(self.style), first_width)
-                self._placed_notes.append((note, QRectF(right - wide, top, wide, tall)))
+                height = note.height(self.style)
+                place = QRectF(right - wide, top + (tall - height) / 2, wide, height)
+                self._placed_notes.append((note, place))
                 right -= wide + gap
             top += tall
         self.hit_areas += [
@@ -143,7 +149,7 @@ class UserMessageItem(RowItem):
                 OpenCacheEntry(note.digest),
                 tr("Open {name}", name=note.label),
                 rect,
-                radius=tall / 2,
+                radius=note.radius(self.style),
                 tip=note.label,
             )
             for note, rect in reversed(self._placed_notes)
@@ -171,7 +177,7 @@ class UserMessageItem(RowItem):
             chip = note.style(chat_style)
             is_hovered = bool(note.digest) and rect == self._hovered_rect(state)
             fill = theme.hover if is_hovered else chip.fill
-            paint_chip(painter, chat_style, rect, note.text_in(chat_style, rect), chip._replace(fill=fill))
+            note.paint(painter, chat_style, rect, chip._replace(fill=fill))
 
     def _hovered_rect(self, state: PaintState) -> QRectF | None:
         area = self.hit_area(state.hovered) if state.hovered else None
@@ -187,6 +193,8 @@ class _NoteChip(NamedTuple):
     digest: str = ""
     number: int = 0
     is_warning: bool = False
+    image_size: tuple[int, int] | None = None
+    thumbnail: QImage | None = None
 
     @property
     def label(self) -> str:
@@ -194,15 +202,45 @@ class _NoteChip(NamedTuple):
         return f"{self.name}{self.end}"
 
     def style(self, style: ChatStyle) -> ChipStyle:
-        """Return its colors."""
-        theme = style.theme
+        """Return its colors, and its icon where no thumbnail has its place."""
+        theme, icon = style.theme, "" if self.image_size else self.icon
         if self.is_warning:
-            return ChipStyle(theme.warn, theme.warn_soft, "", self.icon)
-        return ChipStyle(theme.muted, theme.raised, theme.border, self.icon)
+            return ChipStyle(theme.warn, theme.warn_soft, "", icon)
+        return ChipStyle(theme.muted, theme.raised, theme.border, icon)
 
     def width(self, style: ChatStyle) -> float:
         """Return how wide it is, pixels."""
-        return min(chip_width(style, self.label, self.style(style)), style.px(_MAX_CHIP))
+        wide = min(chip_width(style, self.label, self.style(style)), style.px(_MAX_CHIP))
+        return wide + self._thumbnail_room(style)
+
+    def height(self, style: ChatStyle) -> float:
+        """Return how high it is, pixels."""
+        return max(style.px(CHIP_HEIGHT), self._thumbnail(style).height() + 2 * style.px(_THUMBNAIL_MARGIN))
+
+    def radius(self, style: ChatStyle) -> float:
+        """Return the radius of its corners, pixels."""
+        return style.px(8) if self.image_size else self.height(style) / 2
+
+    def paint(self, painter: QPainter, style: ChatStyle, rect: QRectF, chip: ChipStyle) -> None:
+        """Paint it into a place, in these colors."""
+        place = rect.adjusted(self._thumbnail_room(style), 0, 0, 0)
+        text = self.text_in(style, place)
+        if not self.image_size:
+            paint_chip(painter, style, rect, text, chip)
+            return
+        border = style.color(chip.border) if chip.border else None
+        paint_box(painter, rect, style.color(chip.fill), border, self.radius(style))
+        size = self._thumbnail(style)
+        corner = QPointF(rect.x() + style.px(_THUMBNAIL_MARGIN), rect.center().y() - size.height() / 2)
+        paint_thumbnail(painter, style, QRectF(corner, size), self.thumbnail, chip.color)
+        paint_chip(painter, style, place, text, chip._replace(fill="", border=""))
+
+    def _thumbnail(self, style: ChatStyle) -> QSizeF:
+        return QSizeF(thumbnail_size(*self.image_size)) * style.zoom if self.image_size else QSizeF(0, 0)
+
+    def _thumbnail_room(self, style: ChatStyle) -> float:
+        """Return how far its text is to the right of where it stands without a thumbnail, pixels."""
+        return self._thumbnail(style).width()
 
     def text_in(self, style: ChatStyle, rect: QRectF) -> str:
         """Return the text for a place; its end stays whole while a third is left for the name."""
@@ -218,4 +256,6 @@ class _NoteChip(NamedTuple):
 
 def _attachment_chip(number: int, note: AttachmentNote) -> _NoteChip:
     end = note.label.removeprefix(note.name)
-    return _NoteChip(note.name, end, note.icon, note.digest, number, note.is_left_out)
+    return _NoteChip(
+        note.name, end, note.icon, note.digest, number, note.is_left_out, note.image_size, note.thumbnail
+    )

@@ -71,7 +71,7 @@ class ChatRows:
 
     def __init__(self, token_ratio: float = 1.0) -> None:
         """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
-        self.tools, self._users, self._ends = ToolRows(), UserRows(), TurnEnds()
+        self.tools, self.users, self._ends = ToolRows(), UserRows(), TurnEnds()
         self._dividers = Dividers(token_ratio)
         self._refusals: set[str] = set()  # why handovers were refused
 
@@ -98,11 +98,11 @@ class ChatRows:
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the messages whose images are left out now, or no longer; see `UserRows`."""
-        return self._users.updated_images(transcript, are_sent=are_sent)
+        return self.users.updated_images(transcript, are_sent=are_sent)
 
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""
-        return [*self.tools.updated_staleness(transcript), *self._users.updated_staleness(transcript)]
+        return [*self.tools.updated_staleness(transcript), *self.users.updated_staleness(transcript)]
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the states of previous rows: for reading a complete log."""
@@ -111,7 +111,7 @@ class ChatRows:
             case UserSpoke() as message:
                 rows = [
                     *self._ends.on_user_message(new_turn=not message.steered),
-                    self._users.on_message(recorded, message, transcript),
+                    self.users.on_message(recorded, message, transcript),
                 ]
             case AssistantSpoke() as response:
                 rows = [*self._assistant_rows(recorded, response)]

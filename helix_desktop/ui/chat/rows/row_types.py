@@ -71,7 +71,8 @@ class AttachmentNote:
     """What went along with a message: its name, which lines and their price, its stored content, its icon.
 
     `changed_since` is the event that changed the file which it is of (0: none did). An image that
-    `is_left_out` is not sent to the model.
+    `is_left_out` is not sent to the model. `image_size` are an image's pixels, `thumbnail` is read from the
+    cache.
     """
 
     name: str
@@ -80,6 +81,8 @@ class AttachmentNote:
     icon: str = "paperclip"
     changed_since: int = 0
     is_left_out: bool = False
+    image_size: tuple[int, int] | None = None
+    thumbnail: QImage | None = None
 
     @property
     def label(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from PySide6.QtGui import QImage
+
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -49,6 +51,18 @@ class UserRows:
         self._rows |= {row.key: row for row in changed}
         return changed
 
+    def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> UserRow | None:
+        """Return a message with the thumbnail of an attached image; None if there is no such message."""
+        row = self._rows.get(key)
+        if row is None:
+            return None
+        notes = (
+            replace(note, thumbnail=thumbnail) if note.image_size and note.digest == digest else note
+            for note in row.attachments
+        )
+        self._rows[key] = replace(row, attachments=tuple(notes))
+        return self._rows[key]
+
     def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
         """Return the rows whose attached files changed, or are again as they were."""
         changed = []
@@ -62,10 +76,12 @@ class UserRows:
 
 
 def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
+    image = attachment.image
     return AttachmentNote(
         attachment_name(attachment),
         attachment_facts(attachment),
         attachment.digest,
         attachment_icon(attachment),
         transcript.stale_digests.get(attachment.digest, 0),
+        image_size=(image.width, image.height) if image is not None else None,
     )

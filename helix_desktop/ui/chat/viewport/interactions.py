@@ -15,13 +15,14 @@ from helix_desktop.ui.chat.actions import (
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
+    ReadThumbnail,
     ToggleFold,
 )
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, needs_original
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, UserRow, needs_original
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
@@ -151,13 +152,18 @@ class RowInteractions(QObject):
             self.action_triggered.emit(ReadChanges(row.key, row.changes.capture))
 
     def _read_contents(self) -> None:
-        """Have read what cards in sight show from the cache: excerpts, and the originals of open ones."""
+        """Have read what cards in sight show from the cache: excerpts, originals of open ones, images."""
         items = self._chat_viewport.item_cache
         for placed in self._chat_viewport.scroll_layout.placed:
             row = self._chat_viewport.model.raw_row(placed.row_index)
-            if not isinstance(row, ToolRow) or row.key in self._read_keys:
+            if not isinstance(row, ToolRow | UserRow) or row.key in self._read_keys:
                 continue
-            if row.excerpt is not None:
+            if isinstance(row, UserRow):
+                self._read_keys.add(row.key)
+                for note in row.attachments:
+                    if note.image_size:
+                        self.action_triggered.emit(ReadThumbnail(row.key, note.digest))
+            elif row.excerpt is not None:
                 self._read_keys.add(row.key)
                 self.action_triggered.emit(ReadExcerpt(row.key, row.excerpt))
             elif needs_original(row) and items.is_open(row.key, "card"):  # find opens cards, too

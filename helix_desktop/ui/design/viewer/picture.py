@@ -20,6 +20,8 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _MAX_EDGE_PX = 2_000  # pixels that are decoded of an edge; more than a window shows
+_MAX_SIZE = QSize(_MAX_EDGE_PX, _MAX_EDGE_PX)
+_THUMBNAIL = QSize(96, 40)  # pixels at 100 %
 _MAX_HEIGHT_PX = 560
 
 
@@ -115,8 +117,18 @@ class Picture(Themed, QWidget):
         return size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
 
 
-def read_image(data: bytes | None) -> QImage | None:
-    """Decode an image no larger than a window shows it; None for what is none, or damaged."""
+def thumbnail_size(width: int, height: int) -> QSize:
+    """Return the size of an image's thumbnail, pixels at 100 %; an image is never larger than it is."""
+    return _fit(QSize(width, height), _THUMBNAIL)
+
+
+def read_thumbnail(data: bytes) -> QImage | None:
+    """Decode an image large enough for its thumbnail at 200 %; None for what is none, or damaged."""
+    return read_image(data, _THUMBNAIL * 2)
+
+
+def read_image(data: bytes | None, max_size: QSize = _MAX_SIZE) -> QImage | None:
+    """Decode an image, by default no larger than a window shows it; None for what is none, or damaged."""
     if data is None or identify_image(data, "") is None:
         return None
     buffer = QBuffer()
@@ -125,8 +137,14 @@ def read_image(data: bytes | None) -> QImage | None:
     reader = QImageReader(buffer)
     reader.setAutoTransform(True)
     size = reader.size()
-    if max(size.width(), size.height()) > _MAX_EDGE_PX:
-        edge = QSize(_MAX_EDGE_PX, _MAX_EDGE_PX)
-        reader.setScaledSize(size.scaled(edge, Qt.AspectRatioMode.KeepAspectRatio))
+    if (fit := _fit(size, max_size)) != size:
+        reader.setScaledSize(fit)
     image = reader.read()
     return None if image.isNull() else image
+
+
+def _fit(size: QSize, room: QSize) -> QSize:
+    """Return a size scaled down into a room, with its aspect."""
+    if size.width() <= room.width() and size.height() <= room.height():
+        return size
+    return size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))

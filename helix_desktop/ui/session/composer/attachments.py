@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -18,6 +19,7 @@ from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.design.dialogs import pick_open_files
+from helix_desktop.ui.session.composer.thumbnails import stored_thumbnail
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.words.translation import Translator
 
@@ -47,6 +49,7 @@ class DraftAttachments(QObject):
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._by_session: dict[str, list[Attachment]] = {}
+        self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._attaching, self._lock = 0, asyncio.Lock()  # one at a time, so that chips are in order
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
         widget = self._widget
@@ -72,8 +75,25 @@ class DraftAttachments(QObject):
 
     def refresh(self) -> None:
         """Show the chips of the conversation on screen, for the model that answers it now."""
-        sees = self._conversation is not None and self._conversation.model.images
-        self._widget.set_attachments([chip_text(attachment, sees) for attachment in self.current()])
+        model, attachments = self._conversation.model if self._conversation else None, self.current()
+        digests = {attachment.image.digest for attachment in attachments if attachment.image is not None}
+        missing = digests - self._thumbnails.keys()
+        self._thumbnails = {digest: self._thumbnails.get(digest) for digest in digests}
+        for digest in missing:
+            self._async_actions.start(self._read_thumbnail(digest), "read thumbnail")
+        self._widget.set_attachments(
+            [
+                chip_text(attachment, model, self._thumbnails.get(attachment.digest))
+                for attachment in attachments
+            ]
+        )
+
+    async def _read_thumbnail(self, digest: str) -> None:
+        """Show what an attached image looks like; one that cannot be read keeps its icon."""
+        image = await stored_thumbnail(self._workspace, digest) if self._workspace is not None else None
+        if image is not None and digest in self._thumbnails:
+            self._thumbnails[digest] = image
+            self.refresh()
 
     def current(self) -> list[Attachment]:
         """Return what goes along with the next message of the session on screen."""
