@@ -36,6 +36,8 @@ class MessageEstimate(QObject):
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Count for another conversation from now on."""
+        if conversation is not self._conversation:
+            self._mentioned = ()
         self._workspace, self._conversation = workspace, conversation
 
     def schedule(self) -> None:
