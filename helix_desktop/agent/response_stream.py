@@ -16,7 +16,7 @@ from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.cost import Spending, call_cost, spending_of
+from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import HandoverDiscarded
@@ -207,10 +207,12 @@ class ResponseStream:
 
     async def _counted(self, answer: AssistantSpoke) -> AssistantSpoke:
         tokens, info = await self._runtime.count_tokens(answer.text), self._runtime.frame.info
-        cost = answer.cost
-        if answer.model == info.label:  # the prices of another are not known
-            cost += call_cost(info, Usage(0, tokens))
-        return msgspec.structs.replace(answer, tokens=tokens, cost=cost)
+        answer = msgspec.structs.replace(answer, tokens=tokens)
+        if answer.model != info.label:  # the prices of another are not known
+            return answer
+        if not answer.cost:  # what a version before saved of an answer has no cost of its request
+            return msgspec.structs.replace(answer, cost=step_cost(info, answer))
+        return msgspec.structs.replace(answer, cost=answer.cost + call_cost(info, Usage(0, tokens)))
 
     def _with_reach(self, answer: AssistantSpoke) -> AssistantSpoke:
         reached = self._runtime.transcript.rewritten_after(answer.sent_after)

@@ -22,7 +22,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
-from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.translatable_text import verbatim
@@ -330,6 +330,20 @@ async def test_what_was_saved_of_an_answer_that_is_recorded_is_not_recorded_agai
     ]
     assert texts == []
     await _check_continues(rig, workspace)
+
+
+async def test_what_a_version_before_saved_of_an_answer_costs_its_request_too() -> None:
+    info = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done."), info), POLICY)
+    session = (await rig.begin()).session.id
+    saved = AssistantSpoke("", info.label, 0, estimate=1_000, stop="stopped")
+    asked = RecordedEvent(1, 0, UserSpoke("Look.", 1))
+    store = GatedStore()
+    log = [*await rig.store.events(session)]
+    await store.commit(Commit(session, [*log, msgspec.structs.replace(asked, seq=log[-1].seq + 1)]))
+    await store.save_partial_answer(session, RecordedEvent(log[-1].seq + 1, 0, saved))
+    again = await rig.create_workspace(store, POLICY).open_session(session)
+    assert again.budget.spent.cost == pytest.approx(0.002)
 
 
 async def test_the_list_keeps_its_figures_after_a_crash() -> None:
