@@ -4572,6 +4572,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Copy answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/text_and_code_blocks.py" />
             <source>Copy code, {language}</source>
             <translation type="unfinished" />
@@ -4584,6 +4589,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/view.py" />
             <source>Copy message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
+            <source>Copy this answer as Markdown</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -45,6 +45,11 @@ class CopyCode:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyAnswer:
+    """Copy the last answer above the row, as Markdown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decide:
     """Answer whether a call may run; `offer` is the rule that a lasting answer saves."""
 
@@ -331,7 +336,9 @@ ReadingAction: TypeAlias = (
     | ReadChanges
 )
 """What leaves the session as it is, and makes sense of its past, too."""
-RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode | FocusField
+RowAction: TypeAlias = (
+    SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode | CopyAnswer | FocusField
+)
 
 
 _NAMES: dict[type[ButtonAction], ActionName] = {

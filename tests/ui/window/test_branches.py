@@ -101,13 +101,15 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
 
 
 async def _check_a_retry(rig: WindowRig) -> None:
-    """An answer is retried without a second copy of the message."""
+    """An answer is copied, and retried without a second copy of the message."""
     async with ChatServer(Echo()) as server:
         await rig.open_folder("retry")
         await rig.use_server(server)
         await rig.run_turn("One")
         original = rig.conversation.session.id
         footer = rig.rows(TurnFooterRow)[0]
+        click_area(rig.chat.view, footer.key, "copy")
+        assert QApplication.clipboard().text() == "One, call 1", "the answer as Markdown"
         rig.chat.view.action_triggered.emit(RetryAnswer(footer.key.seq))
         await in_branch(rig, original)
         await until(lambda: words(rig) == ["One", "One, call 2"], "the other answer")

@@ -10,6 +10,7 @@ from PySide6.QtGui import QPainter
 from helix_desktop.ui.chat.actions import (
     BranchAction,
     BranchSession,
+    CopyAnswer,
     EditMessage,
     OpenVersion,
     RetryAnswer,
@@ -25,7 +26,8 @@ tr = Translator("Chat")
 
 BUTTON_EDGE = 26.0  # pixels at zoom 1
 _ICON_EDGE, _GAP = 15.0, 2.0
-_ICONS: dict[type[BranchAction], str] = {
+_ICONS: dict[type[BranchAction | CopyAnswer], str] = {
+    CopyAnswer: "copy",
     EditMessage: "pencil",
     RewindTo: "rewind",
     RetryAnswer: "rotate-ccw",
@@ -37,7 +39,9 @@ _PREVIOUS, _NEXT = "version:previous", "version:next"
 class MessageActions:
     """One line of buttons; its places are those of the item that it is part of."""
 
-    def __init__(self, actions: Sequence[BranchAction], versions: Versions | None, style: ChatStyle) -> None:
+    def __init__(
+        self, actions: Sequence[BranchAction | CopyAnswer], versions: Versions | None, style: ChatStyle
+    ) -> None:
         self._actions, self._versions, self._style = tuple(actions), versions, style
         self._place_text = QRectF()
         self._ends: list[tuple[str, QRectF]] = []  # arrows that lead nowhere: icon and place
@@ -113,7 +117,10 @@ class MessageActions:
             is_active = area.name in (state.hovered, state.pressed, state.focused)
             if is_active:
                 paint_box(painter, area.rect, style.color(theme.hover), None, area.radius)
-            self._paint_icon(painter, _icon(area), theme.text if is_active else theme.faint, area.rect)
+            icon, color = _icon(area), theme.text if is_active else theme.faint
+            if state.copied == area.name:
+                icon, color = "check", theme.ok
+            self._paint_icon(painter, icon, color, area.rect)
 
     def _paint_icon(self, painter: QPainter, name: str, color: str, place: QRectF) -> None:
         """Paint an icon in the middle of its place."""
@@ -129,9 +136,11 @@ def _icon(area: HitArea) -> str:
     )
 
 
-def _words(action: BranchAction) -> tuple[str, str, str]:
+def _words(action: BranchAction | CopyAnswer) -> tuple[str, str, str]:
     """Return object name, label and tooltip of a button."""
     match action:
+        case CopyAnswer():
+            return "copy", tr("Copy answer"), tr("Copy this answer as Markdown")
         case EditMessage():
             return "edit", tr("Edit message"), tr("Edit and send again. The original stays as a version.")
         case RewindTo():
@@ -152,7 +161,8 @@ class TurnFooterItem(RowItem):
     def __init__(self, row: TurnFooterRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         seq = row.key.seq
-        self._actions = MessageActions((RetryAnswer(seq), BranchSession(seq)), row.versions, self.style)
+        buttons = (CopyAnswer(), RetryAnswer(seq), BranchSession(seq))
+        self._actions = MessageActions(buttons, row.versions, self.style)
         self.accessible_notes = [note] if (note := self._actions.note) else []
 
     def _arrange(self, width: float) -> float:

@@ -9,6 +9,7 @@ from helix_desktop.ui.chat.actions import (
     Answer,
     AnswerQuestion,
     ChooseOffer,
+    CopyAnswer,
     CopyCode,
     Fold,
     OpenMenu,
@@ -22,7 +23,8 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, UserRow, needs_original
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, ToolRow, UserRow, needs_original
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
@@ -102,7 +104,9 @@ class RowInteractions(QObject):
             case OpenMenu():
                 self.menu_requested.emit(index, area)
             case CopyCode(text_number=number):
-                self._copy_code(index, number, area)
+                self._copy(key, self._chat_viewport.item(index).copy_text(number), area)
+            case CopyAnswer():
+                self._copy(key, self._answer_above(index), area)
             case action if self._guard.accepts(key, action):
                 self.action_triggered.emit(action)
             case _:
@@ -183,12 +187,19 @@ class RowInteractions(QObject):
         if not self.focus.step(forward):
             self.focus_leave_requested.emit(forward)
 
-    def _copy_code(self, index: int, number: int, area: HitArea) -> None:
-        item = self._chat_viewport.item(index)
-        source = item.copy_text(number)
+    def _answer_above(self, index: int) -> str | None:
+        """Return the last answer above a row as Markdown, None if its turn has none."""
+        for row in reversed(self._chat_viewport.model.raw_rows()[:index]):
+            if isinstance(row, AssistantRow) and row.text:
+                return text_of_row(row)
+            if isinstance(row, UserRow):
+                break
+        return None
+
+    def _copy(self, key: RowKey, source: str | None, area: HitArea) -> None:
         if source is not None:
             QGuiApplication.clipboard().setText(source)
-            self._copied = (item.row.key, area.name)
+            self._copied = (key, area.name)
             self._copied_timer.start()
             self._chat_viewport.repaint()
 
