@@ -42,7 +42,7 @@ from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
 from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply
+from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
 
@@ -265,6 +265,15 @@ class Conversation:
                 turn.cancel()
             await asyncio.wait([turn])
         await self.subagents.stop()
+
+    async def stop_step_and_steer(self, seq: int) -> None:
+        """Make a queued message steer the turn at once: stop the calls of the step, deny those that wait."""
+        if not await self.queue.steer(seq):
+            return  # it was sent a moment before
+        self.running_calls.stop_step()
+        for ask in self._services.interactive_approver.asks(self.session.id):
+            if isinstance(ask, ApprovalRequest):
+                self.decide(ask.call_id, "deny")
 
     def decide(self, call_id: str, answer: ApprovalDecision | ApprovalReply) -> bool:
         """Answer a call's approval request. Return False if it is no longer open."""

@@ -5183,7 +5183,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/running_strip.py" />
-            <source>Stop this tool call. The agent continues with its output so far.</source>
+            <source>Stop this command only. The turn continues with its output so far.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9142,8 +9142,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
+            <source>Stop and send now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
+            <source>Stop the running command and send this message now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
-            <source>Stop agent (Esc Esc)</source>
+            <source>Stop the turn and all that it runs (Esc Esc)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15445,11 +15455,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/call_jobs.py" />
-            <source>Its output so far is kept.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/composer/estimate.py" />
             <source>Message: ≈ {tokens}</source>
             <translation type="unfinished" />
@@ -15487,6 +15492,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/approvals.py" />
             <source>No approval is waiting</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/turn_commands.py" />
+            <source>No message waits for a running command</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15616,6 +15626,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/call_jobs.py" />
+            <source>Stop this command only. Its output so far is kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
             <source>Subagent</source>
             <translation type="unfinished" />
@@ -15633,6 +15648,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/controller.py" />
             <source>The agent asks: {question}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/turn_commands.py" />
+            <source>The agent isn't running</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23533,6 +23553,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Stop agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Stop command and send queued message</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -96,6 +96,7 @@ class ToolRunner:
         Cancelling stops what runs; what came of its output until then is recorded. No output is recorded
         while `rewrites` are being made.
         """
+        self.running_calls.begin_step()
         step = _Step(rewrites)
         progress = [_CallProgress() for _ in calls]
         try:

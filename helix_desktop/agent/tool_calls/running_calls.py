@@ -33,6 +33,7 @@ class RunningCalls:
     def __init__(self, clock: ClockMs) -> None:
         self._clock = clock
         self._running: dict[str, tuple[RunningCall, asyncio.Task[ToolResult]]] = {}
+        self._is_step_stopped = False
 
     def find(self, call_id: str) -> RunningCall | None:
         """Return a running call; None if it does not run."""
@@ -53,6 +54,10 @@ class RunningCalls:
 
         Cancelling ends the work. If it has a result even so, that is returned, and the call `is_cut_off`.
         """
+        if self._is_step_stopped:
+            work.close()
+            running.stopped = True
+            raise ToolError(HALTED)
         key = running.call.id
         task = asyncio.create_task(work, name=f"call {key}")  # noqa: TID251 - awaited here, whatever happens
         self._running[key] = running, task
@@ -78,6 +83,16 @@ class RunningCalls:
             return False
         running[0].stopped = True
         return True
+
+    def begin_step(self) -> None:
+        """Let calls run again after `stop_step`."""
+        self._is_step_stopped = False
+
+    def stop_step(self) -> None:
+        """Stop all running calls; those that would start before `begin_step` aren't run."""
+        self._is_step_stopped = True
+        for call_id in tuple(self._running):
+            self.stop(call_id)
 
 
 async def run_to_end(work: Coroutine[Any, Any, None], on_cancel: Callable[[], object]) -> None:

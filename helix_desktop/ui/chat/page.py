@@ -149,9 +149,9 @@ class NextMessages(Themed, QWidget):
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
         return (*waiting, *((self._line_text,) if self._line_text else ()))
 
-    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
+    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool) -> None:
         """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
-        self.queue.show_waiting(waiting, is_paused)
+        self.queue.show_waiting(waiting, is_paused, is_call_running)
         self._suggestion = ""
         self._update_line()
 

@@ -71,5 +71,10 @@ def _row(running: RunningCall, now_ms: int) -> JobRow:
     )
     words = " · ".join(filter(None, parts))
     return JobRow(
-        call_job_id(call.id), words, None, True, tr("Its output so far is kept."), cancel_action="stop"
+        call_job_id(call.id),
+        words,
+        None,
+        True,
+        tr("Stop this command only. Its output so far is kept."),
+        cancel_action="stop",
     )

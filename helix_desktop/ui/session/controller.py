@@ -11,6 +11,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
+    CallStarted,
     EventRecorded,
     QuestionAsked,
     RequestChanged,
@@ -149,6 +150,7 @@ class SessionController(QObject):
                 | QuestionAsked()
                 | SubagentProgress()
                 | RequestChanged()
+                | CallStarted()
             ):
                 self.schedule_refresh()
             case _:

@@ -35,6 +35,7 @@ class NextMessagesController(QObject):
         waiting.moved.connect(lambda seq, by: self._change("move", lambda q: q.move(seq, by)))
         waiting.removed.connect(lambda seq: self._change("remove", lambda q: q.remove(seq)))
         waiting.steered.connect(lambda seq, on: self._change("steer", lambda q: q.steer(seq, on)))
+        waiting.send_now_requested.connect(self._stop_and_send)
         waiting.resumed.connect(self._resume)
         waiting.edit_orphaned.connect(composer.prepend)
         view.suggestion_accepted.connect(composer.send_proposal)
@@ -49,7 +50,11 @@ class NextMessagesController(QObject):
         if conversation is None:
             return
         if conversation.session.transcript.queued_messages:
-            self._view.show_waiting(conversation.queue.pending, is_paused=not conversation.is_running)
+            self._view.show_waiting(
+                conversation.queue.pending,
+                is_paused=not conversation.is_running,
+                is_call_running=bool(conversation.running_calls.running),
+            )
         else:
             self._view.show_suggestion(suggested_message(conversation, self.sample_messages))
 
@@ -64,6 +69,16 @@ class NextMessagesController(QObject):
     async def _edit(self, queue: MessageQueue, seq: int, text: str) -> None:
         if not await queue.edit(seq, text):
             self._composer.prepend(text)  # it was sent a moment before
+
+    def stop_and_send_first(self) -> None:
+        """Stop the running calls and send the first message that steers, else the first that waits."""
+        waiting = self._conversation.queue.pending if self._conversation is not None else []
+        if waiting:
+            self._stop_and_send(next((message for message in waiting if message.steer), waiting[0]).seq)
+
+    def _stop_and_send(self, seq: int) -> None:
+        if self._conversation is not None:
+            self._async_actions.start(self._conversation.stop_step_and_steer(seq), "stop and send")
 
     def _resume(self) -> None:
         if self._conversation is not None:

@@ -73,6 +73,7 @@ SPECS: dict[str, ActionSpec] = {
     "choose_effort": ActionSpec(text("Reasoning effort…"), ("Ctrl+Shift+E",)),
     "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
     "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
+    "stop_and_send": ActionSpec(text("Stop command and send queued message")),
     "allow_call": ActionSpec(text("Allow call once"), ("Ctrl+Shift+Y",)),
     "deny_call": ActionSpec(text("Deny call"), ("Ctrl+Shift+N",)),
     "side_question": ActionSpec(text("Ask a side question…"), ("Ctrl+Shift+A",)),
@@ -144,6 +145,7 @@ class WindowActions(NamedTuple):
     choose_effort: QAction
     stop: QAction
     steer: QAction
+    stop_and_send: QAction
     allow_call: QAction
     deny_call: QAction
     side_question: QAction
@@ -177,7 +179,7 @@ class WindowActions(NamedTuple):
             self.show_chat, self.show_cache, self.show_timeline, self.show_changes, self.commit_changes,
             self.show_request, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
-            self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
+            self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,

@@ -56,7 +56,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         (
             tr("&Session"),
             (
-                (a.stop, a.steer, a.side_question),
+                (a.stop, a.steer, a.stop_and_send, a.side_question),
                 (a.allow_call, a.deny_call),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
@@ -77,7 +77,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     menu = _MenuWithReasons(parent)
     a = actions
     groups = (
-        (a.stop, a.steer, a.side_question),
+        (a.stop, a.steer, a.stop_and_send, a.side_question),
         (a.compact_now, a.observe_now, a.undo_compaction, a.hold_compaction),
         (a.choose_effort, a.set_budget, a.change_policy),
         (a.find, a.new_session, a.branch_session, a.rewind),

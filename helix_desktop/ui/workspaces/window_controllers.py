@@ -22,6 +22,7 @@ from helix_desktop.ui.session.recall import RecallController
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
+from helix_desktop.ui.session.turn_commands import TurnCommands
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
@@ -83,6 +84,7 @@ class WindowControllers:
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)
         CallJobs(context, session)
+        TurnCommands(context, session)
         FirstCopyJob(context, session)
         ApprovalController(context, session)
         SideQuestionController(context, session)

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.queue_list import QueueLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, UserRow
@@ -161,6 +161,41 @@ async def _check_the_buttons(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         await until(lambda: user_messages(rig) == [("One", False), ("Only a.txt", True)], "it steered")
         assert len(rig.events(TurnEnded)) == 1
+
+
+async def test_a_queued_message_stops_the_command_and_goes_at_once(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """One click: the call ends as stopped, the one after it doesn't run, and the message follows."""
+
+    def reply(request: dict[str, Any]) -> Reply:
+        if any(message["role"] == "tool" for message in request["messages"]):
+            return text_reply("Right.")
+        wait, later = '{"command": "sleep 60"}', '{"command": "touch later"}'
+        return StreamedReply(Call("run_command", wait, id="r1"), Call("run_command", later, id="r2"))
+
+    async with ChatServer(reply) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        commands = rig.window.commands
+        turn_commands = (commands.stop, commands.steer)
+        assert [command.isEnabled() for command in turn_commands] == [False, False]
+        rig.type_message("One")
+        await until(lambda: len(rig.conversation.asks) == 2, "two questions")
+        for ask in rig.conversation.asks:
+            rig.conversation.decide(ask.call_id, "once")
+        await until(lambda: rig.conversation.running_calls.running, "it runs")
+        assert [command.isEnabled() for command in turn_commands] == [True, True]
+        assert not commands.stop_and_send.isEnabled()
+        rig.type_message("Only a.txt")
+        await until(commands.stop_and_send.isEnabled, "it waits in sight")
+        await until(rig.next_message_lines, "its line")
+        press(line(rig, "Only a.txt"), "stop_and_send")
+        await rig.wait_for_turn_end()
+        assert user_messages(rig) == [("One", False), ("Only a.txt", True)]
+        assert [event.outcome for event in rig.events(ToolAnswered)] == ["stopped", "stopped"]
+        assert [message["role"] for message in server.bodies[-1]["messages"][-3:]] == ["tool", "tool", "user"]
+        assert not commands.stop.isEnabled()
 
 
 async def test_an_interrupted_turn_continues_with_one_click(qapp: QApplication, tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ class Composer(Themed, QWidget):
         self._status.set_full_text(" · ".join(parts), self._estimate)  # no part of a word
         name = tr("Stop") if self._running else tr("Send")
         self._send.setAccessibleName(name)
-        self._send.setToolTip(tr("Stop agent (Esc Esc)") if self._running else name)
+        self._send.setToolTip(tr("Stop the turn and all that it runs (Esc Esc)") if self._running else name)
         self._send.setEnabled(self._running or ready)
         lit = self._send.isEnabled()
         color = theme.on_accent if lit else theme.faint

@@ -60,6 +60,8 @@ class QueueLine(QWidget):
     moved = Signal(int, int)
     removed = Signal(int)
     steered = Signal(int, bool)
+    send_now_requested = Signal(int)
+    """The running calls are to be stopped, so that the message goes at once."""
 
     def __init__(self, message: QueuedMessage) -> None:
         """Show a message."""
@@ -74,6 +76,10 @@ class QueueLine(QWidget):
         self._field = _EditField()
         self._field.setAccessibleName(tr("Queued message"))
         self._field.hide()
+        self._send_now = PushButton(
+            tr("Stop and send now"), "link", icon_name="circle-stop", px=13, name="stop_and_send"
+        )
+        self._send_now.setToolTip(tr("Stop the running command and send this message now"))
         self._steer = IconButton("zap", "", px=14, edge=_BUTTON_SIZE)
         self._edit = IconButton("pencil", tr("Edit"), px=14, edge=_BUTTON_SIZE)
         self.up = IconButton("chevron-up", tr("Move up"), px=14, edge=_BUTTON_SIZE)
@@ -82,7 +88,7 @@ class QueueLine(QWidget):
         buttons = {"steer": self._steer, "edit": self._edit, "earlier": self.up, "later": self.down}
         for name, button in {**buttons, "remove": self._remove}.items():
             button.setObjectName(name)
-        self._buttons = (self._steer, self._edit, self.up, self.down, self._remove)
+        self._buttons = (self._send_now, self._steer, self._edit, self.up, self.down, self._remove)
         line = row(
             self._clock_icon,
             self._steer_icon,
@@ -98,9 +104,10 @@ class QueueLine(QWidget):
         line.insertSpacing(6, 6)
         self.setLayout(line)
         self._connect()
-        self.show_message(message, first=True, last=True)
+        self.show_message(message, first=True, last=True, is_call_running=False)
 
     def _connect(self) -> None:
+        self._send_now.clicked.connect(lambda: self.send_now_requested.emit(self.message.seq))
         self._steer.clicked.connect(lambda: self.steered.emit(self.message.seq, not self.message.steer))
         self._edit.clicked.connect(self.begin_edit)
         self._text_label.double_clicked.connect(self.begin_edit)
@@ -110,9 +117,10 @@ class QueueLine(QWidget):
         self._field.submitted.connect(self._save_edit)
         self._field.canceled.connect(self.end_edit)
 
-    def show_message(self, message: QueuedMessage, first: bool, last: bool) -> None:
+    def show_message(self, message: QueuedMessage, first: bool, last: bool, is_call_running: bool) -> None:
         """Show it as it is now; words that are being changed stay."""
-        self.message = message
+        self.message, self._is_call_running = message, is_call_running
+        self._send_now.setVisible(is_call_running and self._field.isHidden())
         text = " ".join(message.text.split())
         self._text_label.set_full_text(text or tr("(attachments only)"))
         for mark, visible in (
@@ -162,6 +170,7 @@ class QueueLine(QWidget):
         self._text_label.setVisible(not visible)
         for button in self._buttons:
             button.setVisible(not visible)
+        self._send_now.setVisible(not visible and self._is_call_running)
 
 
 class QueueList(Themed, QFrame):
@@ -171,6 +180,7 @@ class QueueList(Themed, QFrame):
     moved = Signal(int, int)
     removed = Signal(int)
     steered = Signal(int, bool)
+    send_now_requested = Signal(int)
     resumed = Signal()
     """The user wants the waiting messages to be sent."""
     edit_orphaned = Signal(str)
@@ -214,14 +224,20 @@ class QueueList(Themed, QFrame):
         """Return the line of a message; KeyError when it does not wait."""
         return self._lines[seq]
 
-    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
-        """Show what is sent when the agent is ready, or, if `is_paused`, when the user says so."""
+    def show_waiting(
+        self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool = False
+    ) -> None:
+        """Show what is sent when the agent is ready, or, if `is_paused`, when the user says so.
+
+        While a call runs, each message can be sent at once.
+        """
         seqs = {message.seq for message in waiting}
         for gone in self._lines.keys() - seqs:
             self._remove_line(self._lines.pop(gone))
         lines = {message.seq: self._lines.get(message.seq) or self._make_line(message) for message in waiting}
         for place, message in enumerate(waiting):
-            lines[message.seq].show_message(message, place == 0, place == len(waiting) - 1)
+            is_last = place == len(waiting) - 1
+            lines[message.seq].show_message(message, place == 0, is_last, is_call_running)
             if self._column.indexOf(lines[message.seq]) != place:
                 self._column.insertWidget(place, lines[message.seq])
         self._lines = lines
@@ -242,6 +258,7 @@ class QueueList(Themed, QFrame):
         line.moved.connect(self.moved)
         line.removed.connect(self.removed)
         line.steered.connect(self.steered)
+        line.send_now_requested.connect(self.send_now_requested)
         for field in line.findChildren(_EditField):
             field.textChanged.connect(self._fit_timer.start)
             field.canceled.connect(self._fit_timer.start)

@@ -43,7 +43,7 @@ class RunningStrip:
             width - style.px(12) - wide, self._bar_rect.center().y() - style.px(13.5), wide, style.px(27)
         )
         label = tr("Stop {call}", call=self._name)
-        tip = tr("Stop this tool call. The agent continues with its output so far.")
+        tip = tr("Stop this command only. The turn continues with its output so far.")
         self.hit_areas = [HitArea("stop:card", StopCall(self._call_id), label, place, radius=8, tip=tip)]
         return self._bar_rect.bottom()
 
