@@ -4394,6 +4394,14 @@
             <comment>number keys</comment>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Allow all %n once</source>
+            <translation>
+                <numerusform>Allow %n once</numerusform>
+                <numerusform>Allow all %n once</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Allow for this session</source>

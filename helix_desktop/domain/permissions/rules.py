@@ -85,11 +85,11 @@ def _evaluate_one(
     if first is not None:
         return PermissionDecision(first.effect, first)
     if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
-        return _decide_in_auto(request)
+        return decide_in_auto(request)
     return PermissionDecision("ask")
 
 
-def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
+def decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
     """Decide an edit or a confined command: ask if nothing brings back what it destroys, or others run it."""
     lost, executed = _data_loss(request), _auto_executed(request)
     if not lost and not executed:

@@ -59,6 +59,13 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True)
+class AllowAllOnce:
+    """Let each of these calls run once."""
+
+    call_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerQuestion:
     """Answer the question of a call, or skip it."""
 
@@ -310,6 +317,7 @@ SessionAction: TypeAlias = (
     | MenuAction
     | BranchAction
     | Decide
+    | AllowAllOnce
     | AnswerQuestion
     | ReadOriginal
     | ReadExcerpt

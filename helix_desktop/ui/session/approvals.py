@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
-from helix_desktop.ui.chat.actions import Answer, AnswerQuestion, Decide, SessionAction
+from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, AnswerQuestion, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.context import ControllerContext
@@ -67,6 +67,9 @@ class ApprovalController(QObject):
             self._chat.composer.editor.setFocus()
         elif isinstance(action, Decide):
             self._decide(conversation, action)
+        elif isinstance(action, AllowAllOnce):
+            for call_id in action.call_ids:
+                self._decide(conversation, Decide(call_id, "once"))
 
     def _decide(self, conversation: Conversation, action: Decide) -> None:
         ask = next((pending for pending in conversation.asks if pending.call_id == action.call_id), None)

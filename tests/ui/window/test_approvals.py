@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
-from helix_desktop.ui.chat.actions import Decide
+from helix_desktop.ui.chat.actions import AllowAllOnce, Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
@@ -160,17 +160,25 @@ async def _check_numbers(rig: WindowRig) -> None:
         )
         rig.conversation.decide("c2", "once")
         await until(
-            lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
+            lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 3", "2 of 3"], "two left"
         )
+        assert [row.allowed_together for row in rig.rows(ApprovalRow)] == [("c0", "c1"), ()]
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.wiring.session_controller.chat.show(None)
         await rig.wiring.session_controller.chat.show(rig.conversation)
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.answer_approval("deny")
-        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == [""], "one left")
+        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == ["2 of 2"], "one left")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)] == ["denied", "denied", "ok"]
+        rig.type_message("Once more")
+        await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions again")
+        call_ids = rig.rows(ApprovalRow)[0].allowed_together
+        rig.chat.view.action_triggered.emit(AllowAllOnce(call_ids))
+        await rig.wait_for_turn_end()
+        assert [row.state for row in rig.rows(ToolRow)][3:] == ["ok", "ok", "ok"]
+        assert not saved_rules(rig)
         assert rig.chat.view.is_following
 
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
-from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
+from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, ChooseOffer, Decide, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -43,6 +43,7 @@ text = TextContext("Chat")
 
 _PAD = 16.0
 _ASKER = 32  # characters of a subagent's title
+_LINK = 26.0  # height of the link to more lines
 _MARK = 22.0  # of an offer, with the gap behind it
 _LABELS: dict[Answer, TranslatableText] = {
     "once": text("Allow once"),
@@ -199,7 +200,7 @@ class ApprovalItem(RowItem):
         rules, self.hit_areas = self.hit_areas, others
         y = self._arrange_uncovered(y, inner)  # below the rules: an answer must not take its place
         fold = HitArea("open:rules", ToggleFold("rules"), tr("Save a rule"), QRectF(), radius=8)
-        y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold], y, width)
+        y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold, *self._together_area()], y, width)
         self._place_keys(width)
         self.hit_areas += rules  # above the others, to leave these under the pointer; Tab comes to them later
         return y + style.px(15)
@@ -219,7 +220,10 @@ class ApprovalItem(RowItem):
         inner = width - 2 * pad
         self._label.x, self._label.y = pad, y
         y = self._arrange_offers(y + max(style.px(22), self._label.layout(inner) + style.px(4)), inner)
-        return self._arrange_buttons(map(self._answer_area, _RULE_ANSWERS), y, width) + style.px(12)
+        y = self._arrange_buttons(map(self._answer_area, _RULE_ANSWERS), y, width) + style.px(12)
+        return y + style.px(_LINK + 8) * bool(
+            self._hidden_lines
+        )  # no answer where the link to more lines stood
 
     def _arrange_detail(self, y: float, inner: float) -> float:
         style, pad, top = self.style, self.style.px(_PAD), y
@@ -229,7 +233,7 @@ class ApprovalItem(RowItem):
             text.x, text.y = pad + style.px(12), y + style.px(9)
             y += text.layout(inner - style.px(24)) + style.px(18)
         if self._hidden_lines:
-            rect = QRectF(pad + 6, y - 8 * (not self._blocks), style.px(200), style.px(26))
+            rect = QRectF(pad + 6, y - 8 * (not self._blocks), style.px(200), style.px(_LINK))
             label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
             self.hit_areas.append(HitArea("open:detail", ToggleFold("detail"), label, rect, radius=6))
             y += style.px(24)
@@ -273,6 +277,14 @@ class ApprovalItem(RowItem):
         action = Decide(self._approval.key.call_id, answer, self._selected_offer)
         tip = dict(self.context.answer_tips).get(answer, "")
         return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)
+
+    def _together_area(self) -> list[HitArea]:
+        """Return the button that allows all calls that wait, after the others, which it must not move."""
+        call_ids = self._approval.allowed_together
+        if not call_ids:
+            return []
+        label = tr.plural(len(call_ids), "Allow %n once", "Allow all %n once")
+        return [HitArea("decide:all", AllowAllOnce(call_ids), label, QRectF(), radius=8)]
 
     def _arrange_buttons(self, areas: Iterable[HitArea], y: float, width: float) -> float:
         style = self.style
@@ -383,5 +395,7 @@ class ApprovalItem(RowItem):
                 paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
             case Decide(answer=answer):
                 paint_button(painter, style, area, state, _STYLES.get(answer, "outline"))
+            case AllowAllOnce():
+                paint_button(painter, style, area, state, "outline")
             case _:
                 pass

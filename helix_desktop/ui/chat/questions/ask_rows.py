@@ -8,6 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.permissions.rules import decide_in_auto
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
@@ -25,16 +26,23 @@ class AskRows:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._rows: dict[RowKey, AskRow] = {}
+        self._numbers: dict[RowKey, int] = {}  # of those that came while others waited, answered ones too
+        self._unsafe: set[RowKey] = set()  # of those that are not allowed along with others
 
     def forget(self) -> None:
         """Forget all rows: the chat shows another conversation."""
         self._rows.clear()
+        self._numbers.clear()
+        self._unsafe.clear()
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
         row = _question_row(ask, is_late) if isinstance(ask, Question) else _approval_row(ask)
         is_new = row.key not in self._rows
         self._rows[row.key] = row
+        self._numbers.setdefault(row.key, len(self._numbers) + 1)
+        if isinstance(ask, ApprovalRequest) and not _is_safe(ask):
+            self._unsafe.add(row.key)
         self._model.put(row)
         self._number()
         return is_new
@@ -50,18 +58,35 @@ class AskRows:
             self._number()
 
     def _number(self) -> None:
-        """Say at each card which of how many it is."""
-        total = len(self._rows)
-        for number, (key, row) in enumerate(self._rows.items(), 1):
-            place = tr("{place} of {total}", place=number, total=total) if total > 1 else ""
-            if row.position != place:
-                self._rows[key] = replace(row, position=place)
-                self._model.replace(key, self._rows[key])
+        """Say at each card which of how many it is, and let the first one offer to allow all."""
+        if not self._rows:
+            self._numbers.clear()
+            self._unsafe.clear()
+        total, together = len(self._numbers), self._allowed_together()
+        for key, row in list(self._rows.items()):
+            place = tr("{place} of {total}", place=self._numbers[key], total=total) if total > 1 else ""
+            numbered = replace(row, position=place)
+            if isinstance(numbered, ApprovalRow):
+                numbered = replace(numbered, allowed_together=together if key.call_id in together[:1] else ())
+            if row != numbered:
+                self._rows[key] = numbered
+                self._model.replace(key, numbered)
+
+    def _allowed_together(self) -> tuple[str, ...]:
+        """Return the calls of the agent's answer that wait if one click may allow them."""
+        own = [row.key for row in self._rows.values() if isinstance(row, ApprovalRow) and not row.requester]
+        is_offered = len(own) > 1 and not self._unsafe.intersection(own)
+        return tuple(key.call_id for key in own) if is_offered else ()
 
 
 def ask_key(call_id: str) -> RowKey:
     """Return the key of the card with which a call waits for the user."""
     return RowKey(0, call_id, "approval")
+
+
+def _is_safe(request: ApprovalRequest) -> bool:
+    """Return True if no rule asks for a call, and nothing is lost or run by others because of it."""
+    return not request.asking_rule and decide_in_auto(request).effect == "allow"
 
 
 def _question_row(question: Question, is_late: bool) -> QuestionRow:

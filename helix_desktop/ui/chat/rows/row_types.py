@@ -287,6 +287,7 @@ class ApprovalRow:
     `data_loss` names what a call destroys for good, if mode auto asks because of it, `auto_executed` what it
     writes that other programs run.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
+    `allowed_together` are the calls that one click on this card lets run once, if it offers that.
     """
 
     key: RowKey
@@ -305,6 +306,7 @@ class ApprovalRow:
     auto_executed: tuple[str, ...] = ()
     has_network: bool = False
     is_rule_confined: bool = False
+    allowed_together: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.ui.chat.actions import AnswerQuestion, Decide, RowAction
+from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, Decide, RowAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AskRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
@@ -33,19 +33,19 @@ class ApprovalClickGuard(QObject):
     def accepts(self, key: RowKey, action: RowAction) -> bool:
         """Return False for an answer to a card that came a moment ago."""
         settled = self._now() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
-        return settled or not isinstance(action, Decide | AnswerQuestion)
+        return settled or not isinstance(action, Decide | AllowAllOnce | AnswerQuestion)
 
     def accepts_click(self, key: RowKey, action: RowAction) -> bool:
         """Return False for a click on a card that came, or moved under the pointer, a moment ago."""
         settled = self._now() - self._still_since.get(key, float("-inf")) >= SETTLE_S
-        return self.accepts(key, action) and (settled or not isinstance(action, Decide))
+        return self.accepts(key, action) and (settled or not isinstance(action, Decide | AllowAllOnce))
 
     def _note_moves(self) -> None:
         """Note the cards whose answers are new, lie elsewhere on the screen, or come out at an edge."""
         places: dict[RowKey, tuple[int, ...]] = {}
         for key, widget in self._chat_viewport.widget_pool.visible.items():
             areas = widget.item.hit_areas if widget.item is not None else []
-            buttons = [area.rect for area in areas if isinstance(area.action, Decide)]
+            buttons = [area.rect for area in areas if isinstance(area.action, Decide | AllowAllOnce)]
             if buttons:
                 tops = (round(widget.mapToGlobal(rect.topLeft()).y()) for rect in buttons)
                 places[key] = self._chat_viewport.column.height, *tops

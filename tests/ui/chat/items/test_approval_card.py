@@ -94,3 +94,40 @@ def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
         hints.append(item.key_hint)
     assert hints == ["Ctrl+1 allows", ""]
     view.highlighter.finish()
+
+
+def test_the_first_card_offers_to_allow_all_unless_data_is_lost_or_a_rule_asks(qtbot: QtBot) -> None:
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    model = view.chat_viewport.model
+    for other, offered in (
+        (_CONFINED, ("p", "q")),
+        (msgspec.structs.replace(_CONFINED, subject="rm -rf src"), ()),
+        (msgspec.structs.replace(_CONFINED, asking_rule="git *"), ()),
+        (msgspec.structs.replace(_CONFINED, subagent_title="Read the log"), ()),
+    ):
+        model.reset([])
+        rows = AskRows(model)
+        rows.show(msgspec.structs.replace(_CONFINED, call_id="p"))
+        rows.show(msgspec.structs.replace(other, call_id="q"))
+        shown = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
+        assert shown == [offered, ()]
+    view.highlighter.finish()
+
+
+def test_no_rule_answer_comes_where_the_link_to_more_lines_stood(qtbot: QtBot) -> None:
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    AskRows(view.chat_viewport.model).show(
+        msgspec.structs.replace(_CONFINED, detail="\n".join(map(str, range(99))))
+    )
+    item = view.chat_viewport.item(0)
+    item.layout(900)
+    (link,) = (area.rect.translated(0, -item.height) for area in item.hit_areas if area.name == "open:detail")
+    view.chat_viewport.item_cache.toggle(item.row.key, "rules")
+    opened = view.chat_viewport.item(0)
+    opened.layout(900)
+    answers = [area.rect.translated(0, -opened.height) for area in opened.hit_areas]
+    assert len(answers) > len(item.hit_areas)
+    assert not any(link.intersects(rect) for rect in answers)
+    view.highlighter.finish()
