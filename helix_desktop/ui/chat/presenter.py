@@ -295,6 +295,8 @@ class ChatPresenter:
         for row in rows:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 self._model.discard(key)
+            if isinstance(row, DividerRow) and not row.text:
+                continue
             found = self._versions.get(row.key) if isinstance(row, UserRow) else None
             self._model.put(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
 

@@ -16,10 +16,11 @@ from helix_desktop.domain.events.choices import (
     ModelChosen,
     PolicyChosen,
 )
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -31,6 +32,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
     EditHandover,
@@ -78,6 +80,9 @@ class Dividers:
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._topics: set[str] = set()  # that have a row
         self._forms: dict[int, FormChosen] = {}  # by the seq of their event
+        self._mode: PermissionMode = "ask"
+        self._mode_before: PermissionMode | None = None  # the mode changes since the last message
+        self._mode_key: RowKey | None = None  # of their row
 
     def on_changes(
         self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
@@ -93,6 +98,8 @@ class Dividers:
 
     def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
         """Return the divider that an event adds; None when it adds none."""
+        if isinstance(recorded.event, ModeChanged):
+            return self._on_mode(recorded.seq, recorded.event.mode)
         row = _divider(recorded, transcript, self._token_ratio)
         if row is not None:
             topic = "" if row.is_quiet else TOPICS.get(row.kind, "")
@@ -103,6 +110,23 @@ class Dividers:
         if isinstance(recorded.event, FormChosen):
             self._forms[recorded.seq] = recorded.event
         return row
+
+    def end_mode_changes(self, event: Event) -> None:
+        """Let the next mode change have a row of its own, if this event is a message."""
+        if isinstance(event, UserSpoke | AssistantSpoke | ToolAnswered):
+            self._mode_before = self._mode_key = None
+
+    def _on_mode(self, seq: int, mode: PermissionMode) -> DividerRow | None:
+        """Return the one row of successive mode changes; without text if the mode is the former one again."""
+        if self._mode_before is None:
+            self._mode_before = self._mode
+        self._mode = mode
+        replaced = (self._mode_key,) if self._mode_key else ()
+        text = "" if mode == self._mode_before else mode_text(mode)
+        self._mode_key = RowKey(seq) if text else None
+        if not text and not replaced:
+            return None
+        return DividerRow(RowKey(seq), "mode", text, is_quiet=True, replaces=replaced)
 
     def recount(self, token_ratio: float, transcript: Transcript) -> list[DividerRow]:
         """Return the dividers of chosen forms with other tokens, `token_ratio` per token of ours."""
@@ -159,14 +183,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float
         case SweepMade() as sweep:
             kind, text = "sweep", sweep_text(sweep, transcript, ratio)
             quiet = sweep.reason in ATTACHED_SWEEP_REASONS
-        case (
-            ModeChanged()
-            | ModelChosen()
-            | EffortChosen()
-            | PolicyChosen()
-            | HoldSet()
-            | BudgetSet() as setting
-        ):
+        case ModelChosen() | EffortChosen() | PolicyChosen() | HoldSet() | BudgetSet() as setting:
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover, transcript)
@@ -232,11 +249,9 @@ def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:
 
 
 def _setting_change(
-    event: ModeChanged | ModelChosen | EffortChosen | PolicyChosen | HoldSet | BudgetSet,
+    event: ModelChosen | EffortChosen | PolicyChosen | HoldSet | BudgetSet,
 ) -> tuple[DividerKind, str]:
     match event:
-        case ModeChanged(mode=mode):
-            return "mode", mode_text(mode)
         case ModelChosen(model=model):
             return "model", model_text(model)
         case EffortChosen(effort=effort):

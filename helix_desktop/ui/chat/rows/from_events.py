@@ -107,6 +107,7 @@ class ChatRows:
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the states of previous rows: for reading a complete log."""
         rows: list[Row | None] = []
+        self._dividers.end_mode_changes(recorded.event)
         match recorded.event:
             case UserSpoke() as message:
                 rows = [
@@ -172,7 +173,8 @@ def rows_from_log(log: list[RecordedEvent], token_ratio: float = 1.0) -> tuple[C
         for row in rows.add(recorded, transcript):
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 ordered.pop(key, None)
-            ordered[row.key] = row
+            if not isinstance(row, DividerRow) or row.text:
+                ordered[row.key] = row
     for row in rows.updated_states(transcript):
         ordered[row.key] = row
     return rows, list(ordered.values())

@@ -336,8 +336,9 @@ class DividerRow:
     """A line across the flow where the window was rewritten or a turn broke off.
 
     `is_quiet` is for what needs no attention.
-    `details` are paragraphs that are shown on demand; they came from the rows `replaces`. `first_of` is the
-    topic of the guide that this row is the first about. `inside` names what covers all that it changed now.
+    `details` are paragraphs that are shown on demand; they came from the rows `replaces`. Without
+    `text` it only takes those away. `first_of` is the topic of the guide that this row is the first about.
+    `inside` names what covers all that it changed now.
     """
 
     key: RowKey
