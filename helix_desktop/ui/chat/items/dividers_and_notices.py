@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ShowGuide, ToggleFold, button_name
+from helix_desktop.ui.chat.actions import (
+    ButtonAction,
+    Redo,
+    RowAction,
+    ShowGuide,
+    ToggleFold,
+    Undo,
+    button_name,
+)
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
@@ -132,25 +141,37 @@ class DividerItem(RowItem):
 
     def _arrange(self, width: float) -> float:
         style = self.style
-        wide = min(width - 8, chip_width(style, self._label.text(), self._style()) + 1)
+        # Undo changes the words of chip and button: there is room for either, so that no button moves.
+        is_reversible = any(isinstance(action, Undo | Redo) for action in self._divider.actions)
+        turned = replace(self._divider, is_undone=not self._divider.is_undone)
+        words = self._label.text(), *([divider_text(turned)] if is_reversible else [])
+        wide, *other = (min(width - 8, chip_width(style, text, self._style()) + 1) for text in words)
+        room = max((wide, *other))
         tall = max(style.px(23), self._label.layout(wide - style.px(9 + 15 + 9)) + style.px(8))
         buttons = self._buttons()
-        widths = [style.width(label, style.font(SMALL)) + style.px(16) for _, _, label in buttons]
+        widths = [self._button_width(action, label) for _, action, label in buttons]
         buttons_width = sum(widths) + (style.px(6) if widths else 0)
-        same_line = wide + buttons_width <= width - style.px(48)
-        left = (width - wide - (buttons_width if same_line else 0)) / 2
+        same_line = room + buttons_width <= width - style.px(48)
+        left = (width - room - (buttons_width if same_line else 0)) / 2 + (room - wide if same_line else 0)
         self._chip = QRectF(left, style.px(5), wide, tall)
         self._middle = self._chip.center().y()
         self._label.x, self._label.y = left + style.px(9 + 15), self._middle - self._label.height / 2
         x = self._chip.right() + style.px(6) if same_line else (width - buttons_width) / 2
         y = self._chip.y() if same_line else self._chip.bottom() + style.px(3)
         self.hit_areas = self._explanation()
-        for (name, action, label), room in zip(buttons, widths, strict=True):
-            rect = QRectF(x, y - 0.5, room, tall + 1)
+        for (name, action, label), button_room in zip(buttons, widths, strict=True):
+            rect = QRectF(x, y - 0.5, button_room, tall + 1)
             self.hit_areas.append(HitArea(name, action, label, rect, radius=7))
-            x += room
+            x += button_room
         self._span = (left, x if same_line else self._chip.right())
         return self._arrange_details(y + tall + style.px(5), width)
+
+    def _button_width(self, action: RowAction, label: str) -> float:
+        """Return how wide a button is, pixels; Undo and Redo are equally wide."""
+        is_turn = isinstance(action, Undo | Redo)
+        labels = [action_label("undo"), action_label("redo")] if is_turn else [label]
+        font = self.style.font(SMALL)
+        return max(self.style.width(text, font) for text in labels) + self.style.px(16)
 
     def _explanation(self) -> list[HitArea]:
         """Return the chip as a button that explains its word; empty where it has none."""
