@@ -5285,6 +5285,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>This attempt used {usage}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_rows.py" />
             <source>This model answers slowly: it had {seconds} s to choose.</source>
             <translation type="unfinished" />

@@ -51,6 +51,7 @@ from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.chat.rows.user_rows import UserRows
+from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_usd
@@ -204,7 +205,9 @@ def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> Not
     """Return what was tried and not made; a summary that was not used can be asked for again."""
     again = RetrySummary("handover" if isinstance(event, HandoverFailed) else "observations")
     actions = (again,) if event.problem is not None else ()
-    return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), actions=actions)
+    usage = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
+    used = tr("This attempt used {usage}.", usage=usage) if usage else ""
+    return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), used, actions)
 
 
 def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:

@@ -372,3 +372,11 @@ def test_successive_mode_changes_have_one_row(events: list[Event], shown: list[s
     _, rows = rows_from_log(log)
     texts = [row.text.split()[0] for row in rows if isinstance(row, DividerRow)]
     assert texts == shown
+
+
+def test_failed_notes_say_what_they_used() -> None:
+    """Only the usage of the session grew."""
+    failed = ObservationsFailed("Older messages weren't noted.", "It says nothing.", 1_794, 0.0054)
+    _, (row,) = rows_from_log([RecordedEvent(1, 0, failed)])
+    assert isinstance(row, NoticeRow)
+    assert row.fix == "This attempt used 1.8k tokens \N{MIDDLE DOT} $0.0054."
