@@ -108,7 +108,8 @@ class TurnEngine:
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
             is_closed = self.cancelled_as == "interrupted"
-            await self._end(TurnEnded(self.cancelled_as, cause="closed" if is_closed else ""))
+            why = self.response.retry_reason
+            await self._end(TurnEnded(self.cancelled_as, why=why, cause="closed" if is_closed else ""))
             raise
         except HelixError as error:
             return await self._end(self._failed_end(error), ErrorRaised.from_error(error))

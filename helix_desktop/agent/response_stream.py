@@ -86,10 +86,14 @@ class ResponseStream:
                     case ReasoningDelta(text=text):
                         self._reasoning += text
                         session.publish(ResponseDelta(text, is_reasoning=True))
-                    case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
+                    case RetryScheduled() as retry:
                         await self._record_lost()
-                        self._skip_wait = skip
-                        self._publish_retry(ResponseReset(attempt, wait_s, reason))
+                        self._skip_wait = retry.skip
+                        self._publish_retry(
+                            ResponseReset(
+                                retry.attempt, retry.wait_s, retry.reason, retry.patience_s, retry.remedies
+                            )
+                        )
                     case ModelResponse() as answer if answer.text.strip() or answer.calls:
                         return answer
         raise InvalidModelResponse(
@@ -105,6 +109,11 @@ class ResponseStream:
             return None
         state, retries_at = self._retry
         return msgspec.structs.replace(state, wait_s=max(0.0, retries_at - asyncio.get_running_loop().time()))
+
+    @property
+    def retry_reason(self) -> str:
+        """Why the model call is being repeated; empty if it isn't."""
+        return self._retry[0].reason if self._retry is not None else ""
 
     def _publish_retry(self, retry_state: ResponseReset) -> None:
         self.waiting_since_ms = self._runtime.clock() + round(retry_state.wait_s * 1_000)

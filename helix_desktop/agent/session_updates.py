@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
@@ -39,11 +40,16 @@ class ResponseDelta(msgspec.Struct, frozen=True):
 
 
 class ResponseReset(msgspec.Struct, frozen=True):
-    """The partial answer is void: the call is repeated after `wait_s` seconds."""
+    """The partial answer is void: the call is repeated after `wait_s` seconds.
+
+    It ends after `patience_s` seconds of failures; `remedies` are what the app can do about its error.
+    """
 
     attempt: int
     wait_s: float
     reason: str
+    patience_s: float = 0.0
+    remedies: tuple[Remedy, ...] = ()
 
 
 class ApprovalRequested(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.effort import USUAL_LEVELS, Effort, EffortLevel, SentEffort, fit_level
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 
@@ -195,13 +196,16 @@ def no_wait() -> None:
 class RetryScheduled(msgspec.Struct, frozen=True):
     """The call failed and is made again; everything that arrived so far is void.
 
-    Calling `skip` ends the wait.
+    Calling `skip` ends the wait. After `patience_s` seconds of failures the call ends with its error;
+    `remedies` are what the app can do about that.
     """
 
     attempt: int
     wait_s: float
     reason: str
     skip: Callable[[], None] = no_wait
+    patience_s: float = 0.0
+    remedies: tuple[Remedy, ...] = ()
 
 
 class EffortRefusal(msgspec.Struct, frozen=True):

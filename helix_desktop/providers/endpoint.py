@@ -197,7 +197,14 @@ class Endpoint:
                 "Check that the server is running, and check the base URL and the network."
             )
             error = ModelUnreachable(what, why or verbatim(f"{detail}."), fix, remedies=_ADDRESS_REMEDIES)
-            return TransientError(_text("No connection ({detail})", detail=detail), error)
+            address = urlsplit(self.base_url).netloc
+            reason = _text(
+                "No connection to {provider} at {address} ({detail})",
+                provider=self.provider,
+                address=address,
+                detail=detail,
+            )
+            return TransientError(reason, error)
         reason = _BROKEN_OFF_TEXTS[http_error.kind]
         error = ModelUnreachable(
             _text("The response from {provider} is incomplete.", provider=self.provider),

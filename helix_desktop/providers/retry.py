@@ -99,6 +99,11 @@ class RetryState:
         self._waited_s += wait_s
         return wait_s
 
+    @property
+    def patience_s(self) -> float:
+        """For how many seconds from the first failure on the call is repeated."""
+        return self._retry_policy.patience_s
+
     def final_error(self, error: ModelError, requested_s: float | None) -> ModelError:
         """Return the error that ends the call, with what was tried."""
         why = error.why

@@ -102,8 +102,11 @@ class StreamedModel:
                 reason, wait_s = failure.reason, retry_state.next_wait_s(failure.retry_after_s)
                 if wait_s is None:
                     raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
+                remedies = failure.error.remedies
             skip = asyncio.Event()
-            yield RetryScheduled(retry_state.failures + 1, wait_s, reason, skip.set)
+            yield RetryScheduled(
+                retry_state.failures + 1, wait_s, reason, skip.set, retry_state.patience_s, remedies
+            )
             await self._retry_policy.pause(wait_s, skip)
 
     async def _attempt(

@@ -5003,6 +5003,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/arriving_answer.py" />
+            <source>Retries end {minutes} min after the first failure.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Retry</source>
             <translation type="unfinished" />
@@ -5213,6 +5218,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
             <source>Stopped: Helix or the workspace was closed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>Stopped: {reason}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5947,12 +5957,27 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>The trash is empty. Deleted outputs and sessions appear here.</source>
+            <source>Session “{title}”, branch of a rewind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
+            <source>Session “{title}”, branch with an edited message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
+            <source>The trash is empty. Deleted outputs and sessions of this workspace appear here.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
             <source>Trash</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
+            <source>Trash of “{workspace}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13724,7 +13749,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
-            <source>No connection ({detail})</source>
+            <source>No connection to {provider} at {address} ({detail})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15259,6 +15284,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/missing_keys.py" />
             <source>API keys that aren't in a keychain last only until Helix closes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/model_menu.py" />
+            <source>Add provider…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -235,6 +235,8 @@ class OutputHeld(EventBase, frozen=True, tag="output-held"):
 class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     """The agent's turn is over, and how; the three texts are for the user when it failed.
 
+    A turn that was stopped while its request was repeated has that failure as `why`.
+
     `details` are the words of another program, such as a model's server. `remedies` name what the app can
     do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
     of the messages `images`, or that the app was closed in order. `interruption` says why the end was

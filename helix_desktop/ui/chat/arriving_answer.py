@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helix_desktop.agent.session_updates import ResponseReset
-from helix_desktop.ui.chat.actions import ControlTurn
+from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -15,6 +15,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 
 _RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
+_MINUTE_S = 60
+_SETTINGS = (ApplyRemedy("provider_settings"),)
 _RETRY_KEY = RowKey(part="retry")
 
 
@@ -77,9 +79,11 @@ class ArrivingAnswer:
                 else tr("Retrying now (attempt {attempt})", attempt=reset.attempt)
             )
             stop = ControlTurn("stop")
-            actions = (ControlTurn("try_now"), stop) if left_s > 0 else (stop,)
+            remedies = _SETTINGS if "provider_settings" in reset.remedies else ()
+            now = (ControlTurn("try_now"),) if left_s > 0 else ()
+            actions: tuple[ButtonAction, ...] = (*now, *remedies, stop)
             why = translate(reset.reason)
-            self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, actions=actions))
+            self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, _end_text(reset), actions))
 
         self._countdown.start(reset.wait_s + _RETRY_SHOWN_S, tell)
 
@@ -92,3 +96,9 @@ class ArrivingAnswer:
         """Remove the text, and take an unused key: the view keeps what it drew under one."""
         self._model.discard(self._key)
         self._count += 1
+
+
+def _end_text(reset: ResponseReset) -> str:
+    """Say for how long the request is repeated."""
+    minutes = round(reset.patience_s / _MINUTE_S)
+    return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
+from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.ui.cleanup.entry_list import KEY_ROLE, EntryList
 from helix_desktop.ui.design.buttons import PushButton
@@ -28,7 +29,7 @@ class TrashDialog(SizedDialog):
     restore_requested = Signal(list, list)  # digests, sessions
     empty_requested = Signal()
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, workspace_name: str) -> None:
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Trash"))
         self.setModal(True)
@@ -36,7 +37,7 @@ class TrashDialog(SizedDialog):
         self.entry_list = EntryList(tr("Items in the trash"))
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.empty_state = EmptyState(
-            "trash-2", tr("The trash is empty. Deleted outputs and sessions appear here.")
+            "trash-2", tr("The trash is empty. Deleted outputs and sessions of this workspace appear here.")
         )
         self.restore_button, self.close_button = (
             PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back"),
@@ -52,7 +53,8 @@ class TrashDialog(SizedDialog):
             "Storing or recalling an output restores it.",
             days=TRASH_DAYS,
         )
-        words = column(label(tr("Trash"), "title"), label(lead, "muted", wrap=True), gap=5)
+        title = tr("Trash of “{workspace}”", workspace=workspace_name)
+        words = column(label(title, "title", wrap=True), label(lead, "muted", wrap=True), gap=5)
         buttons = FlowBox([self.empty_button, self.close_button, self.restore_button], right_from=1)
         pages = (self.entry_list, self.empty_state)  # one of them is in sight
         layout = column(
@@ -71,8 +73,9 @@ class TrashDialog(SizedDialog):
         self._is_confirming = False
         self.entry_list.clear()
         for session in trash.sessions:
-            title = tr("Session “{title}”", title=session.title)
-            self.entry_list.add(title, ("", _deleted_text(session.trashed)), ("session", session.id))
+            self.entry_list.add(
+                _session_text(session), ("", _deleted_text(session.trashed)), ("session", session.id)
+            )
         for entry in trash.entries:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
             values = (format_size(entry.size), _deleted_text(entry.trashed))
@@ -110,6 +113,17 @@ class TrashDialog(SizedDialog):
         self._is_confirming = True
         self.empty_button.setText(tr("Delete all permanently"))
         self.confirm_note.show()
+
+
+def _session_text(session: SessionSummary) -> str:
+    """Name a session; a branch that was made to edit or rewind is said to be one, as titles are equal."""
+    match session.branch_how:
+        case "edit":
+            return tr("Session “{title}”, branch with an edited message", title=session.title)
+        case "rewind":
+            return tr("Session “{title}”, branch of a rewind", title=session.title)
+        case _:
+            return tr("Session “{title}”", title=session.title)
 
 
 def _deleted_text(trashed_ms: int) -> str:

@@ -17,6 +17,8 @@ tr = Translator("Session")
 _text = TextContext("Session")
 
 DEMO_LABEL = "demo/offline"
+ADD_PROVIDER = "add_provider"
+"""What the menu asks for instead of a page: the form of a new provider."""
 WORKSPACE_DEFAULT = "default"
 """What is typed for the model of the workspace."""
 _MAX_PROPOSED = 5  # models that an error names
@@ -35,7 +37,8 @@ def model_menu(
     """Make a menu of models with the session's one marked.
 
     `session_model` is empty where the session follows the workspace's `default_model`. `use_model` takes a
-    label, empty for the default; `show_page` a page of the settings. `effort_menu` makes the menu of efforts.
+    label, empty for the default; `show_page` a page of the settings, or ADD_PROVIDER. `effort_menu` makes the
+    menu of efforts.
     """
     menu = QMenu(parent)
     menu.setAccessibleName(translate(SESSION_MODEL))
@@ -62,7 +65,11 @@ def model_menu(
     menu.addSeparator()
     menu.addMenu(effort_menu(menu))
     menu.addSeparator()
-    for text, page in ((tr("Default model for this workspace…"), "providers"), (tr("Model roles…"), "roles")):
+    for text, page in (
+        (tr("Default model for this workspace…"), "providers"),
+        (tr("Model roles…"), "roles"),
+        (tr("Add provider…"), ADD_PROVIDER),
+    ):
         action = QAction(text, menu)
         action.setObjectName(f"page:{page}")
         action.triggered.connect(lambda _=False, page=page: show_page(page))

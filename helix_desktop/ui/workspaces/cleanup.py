@@ -173,7 +173,7 @@ class CleanupController(QObject):
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""
         workspace = self._active_workspace.require()
-        dialog = self.trash_dialog = TrashDialog(self._window)
+        dialog = self.trash_dialog = TrashDialog(self._window, self._services.registry.get(workspace.id).name)
         dialog.restore_requested.connect(
             lambda digests, sessions: self._async_actions.start(
                 self._restore(workspace, digests, sessions), "restore"

@@ -228,13 +228,13 @@ def _item(
     failure = "" if is_running else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
-    parts += _branch_words(session)
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     if cost := CostState(total_spending(session, others)).cost_text:
         parts.append(cost)
     # Last: where room ends, a name may be cut, a sum may not.
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
+    parts += _branch_words(session)
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,

@@ -381,7 +381,7 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     totals = HistoryTotals(contents=1_234, stored_size=1_900_000_000)
     cleanup.show_history(totals, HistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
     yield Screen("clean-up", cleanup, _LEAST)
-    trash = TrashDialog(window)
+    trash = TrashDialog(window, "northgate")
     session = SessionSummary("s1", "Streaming cache for handovers", 0, 0, trashed=samples.NOW_MS)
     trash.show_trash(TrashContents(tuple(_entry(number, samples.NOW_MS) for number in range(9)), (session,)))
     yield Screen("trash", trash, _LEAST)

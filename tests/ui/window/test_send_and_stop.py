@@ -300,6 +300,10 @@ async def _check_a_server_that_is_down(rig: WindowRig) -> None:
     assert action_names(notice) == ("try_now", "stop")
     press_action(rig.chat.view, notice, "try_now")  # no server is there yet
     await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")
+    (notice,) = rig.rows(NoticeRow)
+    assert f"No connection to box at 127.0.0.1:{port}" in notice.why
+    assert notice.fix == "Retries end 10 min after the first failure."
+    assert action_names(notice) == ("try_now", "provider_settings", "stop")
     async with ChatServer(replies_in_order(text_reply("Here")), port=port):
         press_action(rig.chat.view, notice, "try_now")
         await rig.wait_for_turn_end()
@@ -320,7 +324,7 @@ async def _check_stop_while_waiting(rig: WindowRig) -> None:
         await until(lambda: rig.events(TurnEnded), "the end")
         await rig.wait_for_turn_end()
         assert [(row.text, action_names(row)) for row in rig.rows(DividerRow)] == [
-            ("Stopped", ("continue", "retry"))
+            ("Stopped: HTTP 503 Service Unavailable: restarting", ("continue", "retry"))
         ]
         assert not rig.rows(NoticeRow)
 

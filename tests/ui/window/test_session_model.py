@@ -47,6 +47,20 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     return checked
 
 
+async def _open_new_form(rig: WindowRig) -> None:
+    """Add a provider from the menu of models."""
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    action = menu.findChild(QAction, "page:add_provider")
+    assert isinstance(action, QAction)
+    action.trigger()
+    menu.close()
+    dialog = rig.wiring.settings.dialog
+    await until(dialog.isVisible, "the settings")
+    await until(lambda: dialog.providers.list.count() == 3, "the offline demo, box and a new provider")
+    dialog.close()
+
+
 async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -56,6 +70,7 @@ async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
             first = rig.conversation.session.id
             button = rig.composer.model_button
             assert button.toolTip().startswith("Default model for this workspace")
+            await _open_new_form(rig)
             assert await _choose(rig, "box/small") == ["model:"]
             assert (button.text(), button.toolTip()) == ("small", "Model for this session")
             assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]

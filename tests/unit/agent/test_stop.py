@@ -31,10 +31,10 @@ from tests.support.scripted_model import (
 STOPPED = TurnEnded("stopped")
 
 
-async def check_continues(rig: AgentRig) -> None:
+async def check_continues(rig: AgentRig, ended: TurnEnded = STOPPED) -> None:
     """Check that the state is intact and a further turn works."""
     assert not rig.conversation.is_running
-    assert rig.events(TurnEnded)[-1] == STOPPED
+    assert rig.events(TurnEnded)[-1] == ended
     await rig.assert_consistent()
     assert (await rig.conversation.run("Go on.")).how == "done"
     await rig.assert_consistent()
@@ -56,14 +56,14 @@ async def test_stop_during_an_answer() -> None:
 
 
 async def test_stop_during_a_retry() -> None:
-    """What the retry voided is not kept."""
+    """What the retry voided is not kept; the end says what had failed."""
     rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, asyncio.Event()])))
     conversation = await rig.begin()
     await conversation.send("Go.")
     await rig.wait_for_updates(ResponseReset)
     await conversation.stop()
     assert rig.events(AssistantSpoke) == []
-    await check_continues(rig)
+    await check_continues(rig, TurnEnded("stopped", why="The server closed the connection."))
 
 
 async def test_stop_during_a_tool_call() -> None:

@@ -96,7 +96,7 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
 def _stop_text(ended: TurnEnded) -> str:
     """Return why a turn that did not fail has no end of its own."""
     if ended.how == "stopped":
-        return tr("Stopped")
+        return tr("Stopped: {reason}", reason=translate(ended.why)) if ended.why else tr("Stopped")
     if ended.cause == "closed":
         return tr("Stopped: Helix or the workspace was closed")
     match ended.interruption:

@@ -18,7 +18,7 @@ from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
-from helix_desktop.ui.session.model_menu import DEMO_LABEL, find_model, model_menu
+from helix_desktop.ui.session.model_menu import ADD_PROVIDER, DEMO_LABEL, find_model, model_menu
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
@@ -219,11 +219,17 @@ class SettingsPresenter(QObject):
             conversation.session.transcript.chosen_model,
             workspace.model.info.label,
             lambda label: self._async_actions.start(self._use_in_session(label), "use model"),
-            lambda page: self._open("roles" if page == "roles" else "providers"),
+            self._open_from_menu,
             self._effort.menu,
         )
         menu.aboutToHide.connect(menu.deleteLater)
         popup_above(menu, composer.model_button)
+
+    def _open_from_menu(self, page: str) -> None:
+        if page == ADD_PROVIDER:
+            self._async_actions.start(self._add_provider(), "settings")
+        else:
+            self._open("roles" if page == "roles" else "providers")
 
     async def _use_in_session(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""
@@ -242,7 +248,7 @@ class SettingsPresenter(QObject):
         """Do what helps against an error, if it is done here."""
         match remedy:
             case "provider_settings":
-                self._open("providers")
+                self._async_actions.start(self._show_provider(self._session_provider()), "settings")
             case "enter_key":
                 self._async_actions.start(self._enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
@@ -271,6 +277,10 @@ class SettingsPresenter(QObject):
         dialog.show()
         dialog.raise_()
         await self._fill(page)
+
+    async def _show_provider(self, name: str) -> None:
+        await self.show("providers")
+        self._providers.select(name)
 
     async def _add_provider(self) -> None:
         await self.show("providers")

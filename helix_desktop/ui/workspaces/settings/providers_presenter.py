@@ -130,7 +130,7 @@ class ProvidersPresenter:
         else:
             await self._session_controller.show_model()
         await self.refresh()
-        self._select(provider.name)
+        self.select(provider.name)
         self._stop_test()
         if self._test_task is not None:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
@@ -154,16 +154,17 @@ class ProvidersPresenter:
 
     def enter_key(self, name: str) -> None:
         """Choose a provider and give the keyboard to its key."""
-        self._select(name)
+        self.select(name)
         self._editor.focus_key()
 
     def add_key(self, key: str) -> None:
         """Begin a provider with a key; its vendor is recognized by how the key begins."""
         self._page.add_key(key, self._services.models.catalog.vendor_of_key(key))
 
-    def _select(self, name: str) -> None:
+    def select(self, name: str) -> None:
+        """Choose a provider in the list, if it is still there."""
         names = [DEMO, *(provider.name for provider in self._services.settings.providers)]
-        if name in names:  # else it was removed meanwhile
+        if name in names:
             self._page.list.setCurrentRow(names.index(name))
 
     def _model_in_use(self, provider: Provider) -> str:
@@ -303,7 +304,7 @@ class ProvidersPresenter:
         if is_first:
             await self.use(provider.name)
         await self.refresh()
-        self._select(provider.name)
+        self.select(provider.name)
         self._page.found_servers.hide()
         added = CheckNotice(tr("Added"), "ok", provider.name)
         self._editor.show_notices([added, self._default_notice()] if is_first else [added])
