@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.words.slash_commands import SlashCommand
 
@@ -42,7 +42,10 @@ class SlashCommands:
         """Run a command. Raises InvalidInput if it cannot be used now, or not with these arguments."""
         name = SLASH + command.name
         if not self.is_available(command):
-            raise InvalidInput(text("{command} can't be used now.", command=name))
+            reason = self._action(command).statusTip()
+            raise InvalidInput(
+                text("{command} can't be used now.", command=name), verbatim(f"{reason}.") if reason else ""
+            )
         if not arguments:
             self._action(command).trigger()
         elif command.action in self._with_arguments:

@@ -89,7 +89,7 @@ async def _check_the_job(rig: WindowRig) -> None:
         assert composer_y(rig) == before, "the line of the job takes the place of the cost line"
         (stop,) = jobs.findChildren(PushButton, "stop_job")
         assert stop.text() == "Stop", "as on its card"
-        assert stop.toolTip() == "Its output so far is kept."
+        assert stop.toolTip() == "Stop this command only. Its output so far is kept."
         stop.click()
         await rig.wait_for_turn_end()
         assert "before" in rig.last_output("run_command").text

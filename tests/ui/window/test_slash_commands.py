@@ -88,7 +88,8 @@ async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
     await rig.wait_for_turn_end()
     for typed, words in (
         ("/mode loud", "isn't a mode"),
-        ("/stop now", "takes no arguments"),
+        ("/clear now", "takes no arguments"),
+        ("/stop", "isn't running"),
         ("/budget x", "wasn't changed"),
         ("/model zzz", "isn't one model"),
     ):

@@ -251,10 +251,14 @@ class TestProviders:
     def test_a_label_finds_provider_and_model(self) -> None:
         assert SETTINGS.find_model("local/small") == (
             LOCAL,
-            ModelInfo("local", "small", 8_192, 1_024, images=True),
+            ModelInfo("local", "small", 8_192, 1_024, images=True, images_known=False),
         )
-        assert SETTINGS.find_model("local/org/large")[1] == ModelInfo("local", "org/large", images=True)
-        assert SETTINGS.find_model("local/unlisted")[1] == ModelInfo("local", "unlisted", images=True)
+        assert SETTINGS.find_model("local/org/large")[1] == ModelInfo(
+            "local", "org/large", images=True, images_known=False
+        )
+        assert SETTINGS.find_model("local/unlisted")[1] == ModelInfo(
+            "local", "unlisted", images=True, images_known=False
+        )
         assert SETTINGS.find_model("local")[1].name == "org/large"
         assert SETTINGS.find_model("local/small")[1].label == "local/small"
 
