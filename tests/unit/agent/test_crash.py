@@ -337,10 +337,10 @@ async def test_what_a_version_before_saved_of_an_answer_costs_its_request_too() 
     rig = AgentRig(ScriptedModel(lambda _: text_reply("Done."), info), POLICY)
     session = (await rig.begin()).session.id
     saved = AssistantSpoke("", info.label, 0, estimate=1_000, stop="stopped")
-    asked = RecordedEvent(1, 0, UserSpoke("Look.", 1))
+    message = RecordedEvent(1, 0, UserSpoke("Look.", 1))
     store = GatedStore()
     log = [*await rig.store.events(session)]
-    await store.commit(Commit(session, [*log, msgspec.structs.replace(asked, seq=log[-1].seq + 1)]))
+    await store.commit(Commit(session, [*log, msgspec.structs.replace(message, seq=log[-1].seq + 1)]))
     await store.save_partial_answer(session, RecordedEvent(log[-1].seq + 1, 0, saved))
     again = await rig.create_workspace(store, POLICY).open_session(session)
     assert again.budget.spent.cost == pytest.approx(0.002)
