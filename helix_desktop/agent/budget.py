@@ -57,7 +57,8 @@ class SessionBudget:
     def spent(self) -> Spending:
         """The total spent on model calls so far, subagents included; of the provider cache its own steps."""
         subagents = (
-            Spending(spent.tokens, spent.cost, spent.estimated) for spent in self.subagent_spending.values()
+            Spending(spent.tokens, spent.cost, spent.estimated, unpriced=spent.unpriced)
+            for spent in self.subagent_spending.values()
         )
         return sum(subagents, self._session.transcript.spending)
 

@@ -18,7 +18,7 @@ from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import EventRecorded, ExternalChange, RequestChanged, Update
-from helix_desktop.agent.session_usage import SessionUsage
+from helix_desktop.agent.session_usage import SessionUsage, spending_of_session
 from helix_desktop.agent.settings.session_models import SessionModels
 from helix_desktop.agent.subagents.runner import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
@@ -26,7 +26,6 @@ from helix_desktop.agent.window.continuation import continuation
 from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
@@ -247,9 +246,7 @@ class OpenWorkspace:
             subagent_factory=factory,
             parent_budget=lambda: self._parent_budget(transcript.parent),
             subagent_spending={
-                summary.id: Spending(summary.spent, summary.cost)
-                for summary in listed
-                if summary.parent == session_id
+                summary.id: spending_of_session(summary) for summary in listed if summary.parent == session_id
             },
         )
 

@@ -195,6 +195,7 @@ class Session:
             pinned=state.place.pinned,
             archived=state.place.archived,
             estimated=state.spending.estimated,
+            unpriced=state.spending.unpriced,
             failure=(state.failed_end.what, state.failed_end.why) if state.failed_end is not None else (),
             budget_spent=state.failed_end is not None and state.failed_end.cause == "budget",
         )

@@ -22,10 +22,15 @@ from helix_desktop.domain.store.entries import SessionSummary
 log = logging.getLogger(__name__)
 
 
+def spending_of_session(session: SessionSummary) -> Spending:
+    """Return what a listed session spent, its subagents not among it; of provider caches nothing."""
+    return Spending(session.spent, session.cost, session.estimated, unpriced=session.unpriced)
+
+
 def total_spending(session: SessionSummary, listed: Iterable[SessionSummary]) -> Spending:
     """Return what a session and its subagents, among those that are `listed`, spent."""
     paid = (session, *(other for other in listed if other.parent == session.id))
-    return sum((Spending(other.spent, other.cost, other.estimated) for other in paid), Spending())
+    return sum(map(spending_of_session, paid), Spending())
 
 
 class SessionUsage:

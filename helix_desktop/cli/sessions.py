@@ -50,9 +50,12 @@ def list_sessions(args: argparse.Namespace) -> int:
 
 
 def _document(row: TreeRow, stored: Sequence[SessionSummary]) -> dict[str, Any]:
-    """Return a session as JSON, with what it spent together with its subagents: tokens and US dollars."""
+    """Return a session as JSON, with what it spent together with its subagents.
+
+    `total_spent` and `total_unpriced`, the part without a price, are tokens, `total_cost` is in US dollars.
+    """
     total = total_spending(row.summary, stored)
-    totals = {"total_spent": total.tokens, "total_cost": total.cost}
+    totals = {"total_spent": total.tokens, "total_cost": total.cost, "total_unpriced": total.unpriced}
     return {"depth": row.depth, **as_builtins(row.summary), **totals}
 
 

@@ -32,7 +32,8 @@ class Spending(msgspec.Struct, frozen=True):
     """Input and output tokens, and US dollars where prices are known; `estimated`: some by our count.
 
     `cached`, `cache_writes` and `fresh` are input tokens read from the provider's cache, stored there and
-    neither, of the calls for which the provider reported them: the session's own steps.
+    neither, of the calls for which the provider reported them: the session's own steps. `unpriced` are the
+    tokens of calls whose price is not known, which `cost` leaves out; those of the demo model have none.
     """
 
     tokens: int = 0
@@ -41,6 +42,7 @@ class Spending(msgspec.Struct, frozen=True):
     cached: int = 0
     cache_writes: int = 0
     fresh: int = 0
+    unpriced: int = 0
 
     def __add__(self, other: Spending) -> Spending:
         """Return the sum."""
@@ -51,6 +53,7 @@ class Spending(msgspec.Struct, frozen=True):
             self.cached + other.cached,
             self.cache_writes + other.cache_writes,
             self.fresh + other.fresh,
+            self.unpriced + other.unpriced,
         )
 
 
@@ -148,7 +151,17 @@ def _step_spending(response: AssistantSpoke) -> Spending:
 
 
 def spending_of(event: Event) -> Spending:
-    """Return the cost of the model calls behind an event; those of a subagent count in its own session."""
+    """Return the cost of the model calls behind an event; those of a subagent count in its own session.
+
+    Calls of an event that cost nothing had no price, unless the demo model answered.
+    """
+    spent = _paid_for(event)
+    if spent.cost or getattr(event, "demo", False):
+        return spent
+    return msgspec.structs.replace(spent, unpriced=spent.tokens)
+
+
+def _paid_for(event: Event) -> Spending:
     match event:
         case AssistantSpoke():
             return _step_spending(event)

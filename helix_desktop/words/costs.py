@@ -49,7 +49,15 @@ class CostState:
             if self.spent.estimated
             else tr("{tokens} sent and received", tokens=tokens)
         ]
-        return " · ".join(filter(None, (*parts, self.cost_text, self._inherited_text)))
+        cost = self.cost_text or (self._unpriced_text if self.budget.cost else "")
+        return " · ".join(filter(None, (*parts, cost, self._inherited_text)))
+
+    @property
+    def _unpriced_text(self) -> str:
+        """Return what no price is known of, and a cost leaves out: "3.5k tokens without a price"."""
+        if not self.spent.unpriced:
+            return ""
+        return tr("{tokens} without a price", tokens=format_token_count(self.spent.unpriced))
 
     @property
     def _inherited_text(self) -> str:
@@ -63,11 +71,15 @@ class CostState:
 
     @property
     def cost_text(self) -> str:
-        """Return the US dollars: "$0.41", "≈ $0.41" where some are by Helix's own count; empty for none."""
+        """Return the US dollars: "$0.41", "≈ $0.41" where some are by Helix's own count; empty for none.
+
+        What they leave out stands behind them: "$0.41 + 3.5k tokens without a price".
+        """
         if not self.spent.cost:
             return ""
         cost = format_usd(self.spent.cost)
-        return tr("≈ {cost}", cost=cost) if self.spent.estimated else cost
+        cost = tr("≈ {cost}", cost=cost) if self.spent.estimated else cost
+        return " + ".join(filter(None, (cost, self._unpriced_text)))
 
     @property
     def cache_text(self) -> str:

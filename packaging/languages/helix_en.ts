@@ -9865,6 +9865,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>{tokens} without a price</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>≈ {cost}</source>
             <translation type="unfinished" />
         </message>

@@ -184,7 +184,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
     our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
     and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them;
-    `estimated`: some by our count.
+    `estimated`: some by our count, `unpriced`: the tokens whose price is not known, which `cost` leaves out.
     `origin` is the session that it continues, `branch_of` the one whose log it begins with, up to event
     `branch_seq`. Of a session that `is_removed` only the part of its log is left that branches begin with.
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
@@ -221,6 +221,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     estimated: bool = False
     failure: tuple[str, ...] = ()
     budget_spent: bool = False
+    unpriced: int = 0
 
     @property
     def counts(self) -> MessageCounts | None:

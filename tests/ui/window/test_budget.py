@@ -149,7 +149,8 @@ async def _check_an_invalid_number(rig: WindowRig) -> None:
         await rig.run_turn("Go")
         assert (
             rig.window.cost_line.text()
-            == "Session usage: 1k tokens sent and received · 20 % of budget (5k tokens or $1.50)"
+            == "Session usage: 1k tokens sent and received · 1k tokens without a price"
+            " · 20 % of budget (5k tokens or $1.50)"
         )
         rig.window.commands.set_budget.trigger()
         dialog = await open_dialog(rig)

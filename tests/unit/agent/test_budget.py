@@ -231,7 +231,9 @@ def test_the_nearer_of_two_limits_counts() -> None:
 def test_what_a_session_spent_includes_its_subagents_alone() -> None:
     session = SessionSummary("s", "Mine", 0, 0, 0, 0, 0, "", 0, spent=10, cost=0.5)
     child, other = (
-        SessionSummary(name, "", 0, 0, 0, 0, 0, "", 0, parent=parent, spent=5, cost=0.25, estimated=True)
+        SessionSummary(
+            name, "", 0, 0, 0, 0, 0, "", 0, parent=parent, spent=5, cost=0.25, estimated=True, unpriced=2
+        )
         for name, parent in (("c", "s"), ("d", "o"))
     )
-    assert total_spending(session, [session, child, other]) == Spending(15, 0.75, estimated=True)
+    assert total_spending(session, [session, child, other]) == Spending(15, 0.75, estimated=True, unpriced=2)

@@ -157,14 +157,18 @@ async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
     await rig.conversation.stop()
     (stopped,) = rig.events(TurnEnded)
     assert stopped.spent > 0
-    assert rig.conversation.session.transcript.spending == Spending(stopped.spent, 0.0, estimated=True)
+    assert rig.conversation.session.transcript.spending == Spending(
+        stopped.spent, estimated=True, unpriced=stopped.spent
+    )
     assert await rig.store.draft(session) == Draft()
 
     opened = await rig.create_workspace(crashed, POLICY).open_session(session)
     killed = opened.session.log[-1].event
     assert killed == TurnEnded("interrupted", interruption="crash", spent=stopped.spent)
     reopened = await rig.create_workspace(crashed, POLICY).open_session(session)
-    assert reopened.session.transcript.spending == Spending(stopped.spent, 0.0, estimated=True)
+    assert reopened.session.transcript.spending == Spending(
+        stopped.spent, estimated=True, unpriced=stopped.spent
+    )
 
 
 async def test_an_attempt_that_broke_off_is_counted_once_although_a_kill_follows() -> None:
@@ -175,7 +179,7 @@ async def test_an_attempt_that_broke_off_is_counted_once_although_a_kill_follows
     await rig.wait_until(lambda: rig.events(HandoverDiscarded))
     (lost,) = rig.events(HandoverDiscarded)
     assert lost.spent > 0
-    counted = Spending(lost.spent, 0.0, estimated=True)
+    counted = Spending(lost.spent, estimated=True, unpriced=lost.spent)
     opened = await rig.create_workspace(await store_after_crash(rig), POLICY).open_session(session.id)
     assert opened.session.transcript.spending == counted
     await rig.conversation.stop()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.domain.cost import Spending, call_cost, spending_of, tokens_by_purpose
+from helix_desktop.domain.cost import Budget, Spending, call_cost, spending_of, tokens_by_purpose
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo, Usage
-from helix_desktop.words.costs import purposes_text
+from helix_desktop.words.costs import CostState, purposes_text
 
 PRICED = ModelInfo(
     "vendor",
@@ -59,6 +59,23 @@ def test_the_bill_splits_what_was_reported() -> None:
     assert spent(Usage(1_000, 20)) == Spending(1_020, 0.5)
     assert spent(None) == Spending(507, 0.5, estimated=True)
     assert reported + spent(None) == Spending(1_527, 1.0, True, 600, 300, 100)
+
+
+def test_what_has_no_price_stands_beside_the_cost() -> None:
+    """The sum names the tokens that it leaves out; the demo model's have no price to know."""
+    events: tuple[Event, ...] = (
+        AssistantSpoke("ok", "vendor/m", 7, usage=Usage(1_000, 20), cost=0.5),
+        AssistantSpoke("ok", "local/m", 7, usage=Usage(3_400, 100)),
+        HandoverFailed("No handover was made.", spent=500),
+        AssistantSpoke("ok", "demo/demo", 7, usage=Usage(200, 10), demo=True),
+    )
+    spent = sum(map(spending_of, events), Spending())
+    assert (spent.tokens, spent.unpriced, spent.cost) == (5_230, 4_000, 0.5)
+    assert CostState(spent).cost_text == "$0.50 + 4k tokens without a price"
+    unpriced = sum(map(spending_of, events[1:]), Spending())
+    assert CostState(unpriced).text == "4.2k tokens sent and received"
+    limited = CostState(unpriced, Budget(cost=2.0))
+    assert limited.text == "4.2k tokens sent and received · 4k tokens without a price"
 
 
 def test_tokens_are_told_by_what_they_were_spent_on() -> None:
