@@ -4403,7 +4403,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <location filename="../../helix_desktop/ui/chat/viewport/rule_menu.py" />
             <source>Allow for this session</source>
             <translation type="unfinished" />
         </message>
@@ -4413,7 +4413,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <location filename="../../helix_desktop/ui/chat/viewport/rule_menu.py" />
+            <source>Allows only in the sandbox, denies everywhere</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/rule_menu.py" />
             <source>Always allow in workspace</source>
             <translation type="unfinished" />
         </message>
@@ -4531,16 +4536,6 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>Choose another effort in the model menu, or leave it to the provider.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Choose the rule to save (allows only in the sandbox, denies everywhere):</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Choose the rule to save:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4795,7 +4790,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <location filename="../../helix_desktop/ui/chat/viewport/rule_menu.py" />
             <source>Never allow in workspace</source>
             <translation type="unfinished" />
         </message>
@@ -5039,26 +5034,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule to save (allows only in the sandbox, denies everywhere):</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule to save:</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule: {rule}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule: {rule}, selected</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Sandboxed</source>
             <translation type="unfinished" />
         </message>
@@ -5069,7 +5044,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Save a rule</source>
+            <source>Save a rule…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
 Fold: TypeAlias = Literal[
-    "card", "changed_lines", "changes", "detail", "details", "more", "places", "rules", "thoughts"
+    "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
 ]
 Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 
@@ -26,15 +26,8 @@ class ToggleFold:
 
 
 @dataclass(frozen=True, slots=True)
-class ChooseOffer:
-    """Choose which of the offered rules an answer saves, by its place in the list."""
-
-    offer: int
-
-
-@dataclass(frozen=True, slots=True)
 class OpenMenu:
-    """Open the menu of a call."""
+    """Open the menu of a card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,9 +337,7 @@ ReadingAction: TypeAlias = (
     | ReadChanges
 )
 """What leaves the session as it is, and makes sense of its past, too."""
-RowAction: TypeAlias = (
-    SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode | CopyAnswer | FocusField
-)
+RowAction: TypeAlias = SessionAction | ToggleFold | OpenMenu | CopyCode | CopyAnswer | FocusField
 
 
 _NAMES: dict[type[ButtonAction], ActionName] = {

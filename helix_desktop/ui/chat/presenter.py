@@ -165,7 +165,7 @@ class ChatPresenter:
                 self._model.put(replace(message, versions=self._versions.get(message.key)))
 
     def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
-        self._asks.forget()
+        self._asks.show_session(self._conversation.session.id if self._conversation is not None else "")
         self._side_question.forget()
         self._model.set_token_ratio(token_ratio)
         self._model.reset(rows)

@@ -168,7 +168,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         await rig.wiring.session_controller.chat.show(rig.conversation)
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.answer_approval("deny")
-        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == ["2 of 2"], "one left")
+        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == ["2 of 3"], "one left")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)] == ["denied", "denied", "ok"]

@@ -1,16 +1,17 @@
-"""The approval card: the exact call, the rule an answer would save, and the answers."""
+"""The approval card: the exact call and the answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
-from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, ChooseOffer, Decide, ToggleFold
+from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, Decide, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -30,8 +31,8 @@ from helix_desktop.ui.chat.items.painting import (
     paint_line,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import FileLines
-from helix_desktop.ui.chat.rows.patch_lines import patch_files
+from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines
+from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
@@ -44,23 +45,14 @@ text = TextContext("Chat")
 _PAD = 16.0
 _ASKER = 32  # characters of a subagent's title
 _LINK = 26.0  # height of the link to more lines
-_MARK = 22.0  # of an offer, with the gap behind it
+_MARK = 22.0  # of a line that opens, with the gap behind it
 _LABELS: dict[Answer, TranslatableText] = {
     "once": text("Allow once"),
     "deny": text("Deny"),
     "words": text("Deny with reason…"),
-    "session": text("Allow for this session"),
-    "always": text("Always allow in workspace"),
-    "never": text("Never allow in workspace"),
 }
-_ANSWERS: tuple[Answer, ...] = ("once", "deny", "words")
-_RULE_ANSWERS: tuple[Answer, ...] = ("session", "always", "never")
-_STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost", "never": "danger"}
+_STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost"}
 _MAX_DETAIL_LINES = 60
-_ONE_RULE = text("Rule to save:")
-_CHOICE = text("Choose the rule to save:")
-_ONE_CONFINED_RULE = text("Rule to save (allows only in the sandbox, denies everywhere):")
-_CONFINED_CHOICE = text("Choose the rule to save (allows only in the sandbox, denies everywhere):")
 
 
 def _first_places(places: Sequence[str]) -> str:
@@ -79,7 +71,7 @@ def _file_text(file: FileLines) -> str:
 
 
 class ApprovalItem(RowItem):
-    """Asks the user to approve a call; what would save a rule is in a fold, with the rule."""
+    """Asks the user to approve a call; what would save a rule is in a menu, with the rule."""
 
     backward_entry = "decide:once"
 
@@ -93,8 +85,6 @@ class ApprovalItem(RowItem):
         self._hidden_lines = 0
         self._blocks = self._make_blocks(files, tools)
         self._detail = [] if self._blocks else [self._plain_detail(tools)]
-        self._rules = [translate(change_facts(rule, escape_invisible)) for rule in row.offers]
-        self._offers = [writer.write_plain(rule, mono=False, size=UI) for rule in self._rules]
         matched = translate(change_facts(row.matched_rule, escape_invisible))
         required = tr("Approval required by rule: {rule}", rule=matched)
         reasons = [required] if row.matched_rule else []
@@ -112,16 +102,8 @@ class ApprovalItem(RowItem):
         muted = theme.muted
         self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
         detail = [block.text for block in self._blocks if block.text is not None] or self._detail
-        self._has_rules = "rules" in context.expanded
-        offers = self._offers if self._has_rules else []
-        self._set_texts([self._summary, *self._reasons, *detail, *self._places, *offers])
+        self._set_texts([self._summary, *self._reasons, *detail, *self._places])
         self._well = QRectF()
-        single, choice = (
-            (_ONE_CONFINED_RULE, _CONFINED_CHOICE) if row.is_rule_confined else (_ONE_RULE, _CHOICE)
-        )
-        label = translate(choice if len(row.offers) > 1 else single)
-        self._label = paragraph_layout(label, tools, theme.faint, SMALL)
-        self._marks: list[QRectF] = []
         keys = dict(context.answer_tips)
         self._keys = tr("{key} allows", key=keys["once"]) if keys.get("once") else ""
         if keys.get("deny"):
@@ -131,8 +113,8 @@ class ApprovalItem(RowItem):
 
     @property
     def key_hint(self) -> str:
-        """The keys that answer it, as they are shown; empty if there is no room for them."""
-        return "" if self._keys_place.isEmpty() else self._keys
+        """The keys that answer it, as they are shown; empty if they answer another card."""
+        return self._keys
 
     @property
     def sandbox_text(self) -> str:
@@ -140,11 +122,6 @@ class ApprovalItem(RowItem):
         if self._approval.is_sandboxed:
             return tr("Sandboxed, with network") if self._approval.has_network else tr("Sandboxed")
         return tr("Not sandboxed") if self._approval.kind == "command" else ""
-
-    @property
-    def _selected_offer(self) -> int:
-        """Return which of the offers a longer answer would save."""
-        return min(self.context.offer, len(self._offers) - 1)
 
     def _make_blocks(self, files: Sequence[FileLines], tools: ItemTools) -> list[FileBlock]:
         """Return the files of an edit as cards of calls show them, as far as there is room."""
@@ -155,7 +132,8 @@ class ApprovalItem(RowItem):
         blocks = []
         for file in files:
             if room > 0:
-                blocks.append(FileBlock(file, room, tools))
+                lines = color_lines(file.lines[: min(room, MAX_LINES)], file.path)
+                blocks.append(FileBlock(replace(file, lines=(*lines, *file.lines[MAX_LINES:])), room, tools))
             room -= len(file.lines)
         return blocks
 
@@ -194,36 +172,25 @@ class ApprovalItem(RowItem):
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)
-        others, self.hit_areas = self.hit_areas, []
-        if self._has_rules:
-            y = self._arrange_rules(y, width)
-        rules, self.hit_areas = self.hit_areas, others
-        y = self._arrange_uncovered(y, inner)  # below the rules: an answer must not take its place
-        fold = HitArea("open:rules", ToggleFold("rules"), tr("Save a rule"), QRectF(), radius=8)
-        y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold, *self._together_area()], y, width)
-        self._place_keys(width)
-        self.hit_areas += rules  # above the others, to leave these under the pointer; Tab comes to them later
+        y = self._arrange_uncovered(y, inner)
+        rules = HitArea("menu:rules", OpenMenu(), tr("Save a rule…"), QRectF(), radius=8)
+        areas = [*map(self._answer_area, _LABELS), rules, *self._together_area()]
+        y = self._place_keys(self._arrange_buttons(areas, y, width), width)
         return y + style.px(15)
 
-    def _place_keys(self, width: float) -> None:
-        """Place the keys right of the last button, if there is room."""
-        font = self.style.font(SMALL)
-        last = self.hit_areas[-1].rect
-        left = last.right() + self.style.px(12)
-        wide = self.style.width(self._keys, font) + 2
-        right = width - self.style.px(_PAD)
-        has_room = bool(self._keys) and right - wide >= left
-        self._keys_place = QRectF(right - wide, last.y(), wide, last.height()) if has_room else QRectF()
-
-    def _arrange_rules(self, y: float, width: float) -> float:
-        style, pad = self.style, self.style.px(_PAD)
-        inner = width - 2 * pad
-        self._label.x, self._label.y = pad, y
-        y = self._arrange_offers(y + max(style.px(22), self._label.layout(inner) + style.px(4)), inner)
-        y = self._arrange_buttons(map(self._answer_area, _RULE_ANSWERS), y, width) + style.px(12)
-        return y + style.px(_LINK + 8) * bool(
-            self._hidden_lines
-        )  # no answer where the link to more lines stood
+    def _place_keys(self, y: float, width: float) -> float:
+        """Place the keys right of the last button or, where there is no room, below it; where that ends."""
+        self._keys_place = QRectF()
+        if not self._keys:
+            return y
+        style, last = self.style, self.hit_areas[-1].rect
+        pad, wide = style.px(_PAD), style.width(self._keys, style.font(SMALL)) + 2
+        left = width - pad - wide
+        if left >= last.right() + style.px(12):
+            self._keys_place = QRectF(left, last.y(), wide, last.height())
+            return y
+        self._keys_place = QRectF(pad, y + style.px(6), width - 2 * pad, style.px(18))
+        return self._keys_place.bottom()
 
     def _arrange_detail(self, y: float, inner: float) -> float:
         style, pad, top = self.style, self.style.px(_PAD), y
@@ -254,27 +221,8 @@ class ApprovalItem(RowItem):
             y += text.layout(inner - style.px(_MARK)) + style.px(6)
         return y + style.px(6)
 
-    def _arrange_offers(self, y: float, inner: float) -> float:
-        style, pad = self.style, self.style.px(_PAD)
-        several = len(self._offers) > 1
-        self._marks = []
-        for number, text in enumerate(self._offers):
-            text.x, text.y = pad + (style.px(_MARK) if several else 0), y
-            tall = text.layout(inner - (style.px(_MARK) if several else 0))
-            if several:
-                side = style.px(13)
-                self._marks.append(QRectF(pad + 1, y + style.px(2), side, side))
-                place = QRectF(pad - 4, y - style.px(3), inner + 8, tall + style.px(6))
-                rule, is_selected = self._rules[number], number == self._selected_offer
-                label = (
-                    tr("Rule: {rule}, selected", rule=rule) if is_selected else tr("Rule: {rule}", rule=rule)
-                )
-                self.hit_areas.append(HitArea(f"offer:{number}", ChooseOffer(number), label, place, radius=6))
-            y += tall + style.px(7)
-        return y + style.px(7)
-
     def _answer_area(self, answer: Answer) -> HitArea:
-        action = Decide(self._approval.key.call_id, answer, self._selected_offer)
+        action = Decide(self._approval.key.call_id, answer)
         tip = dict(self.context.answer_tips).get(answer, "")
         return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)
 
@@ -290,7 +238,7 @@ class ApprovalItem(RowItem):
         style = self.style
         x, tall = style.px(_PAD), style.px(BUTTON_HEIGHT)
         for area in areas:
-            wide = button_width(style, area.label, with_icon=isinstance(area.action, ToggleFold))
+            wide = button_width(style, area.label, with_icon=isinstance(area.action, OpenMenu))
             if x + wide > width - style.px(_PAD) and x > style.px(_PAD):
                 x, y = style.px(_PAD), y + tall + style.px(8)
             self.hit_areas.append(area._replace(rect=QRectF(x, y, wide, tall)))
@@ -306,10 +254,6 @@ class ApprovalItem(RowItem):
             paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
         for block in self._blocks:
             block.paint(painter, state)
-        if self._has_rules:
-            self._label.paint(painter, state.clip, ())
-            for number, mark in enumerate(self._marks):
-                self._paint_mark(painter, mark, number == self._selected_offer)
         if self.key_hint:
             paint_line(painter, style, self._keys_place, self._keys, style.font(SMALL), theme.faint)
         in_blocks = [block.text for block in self._blocks]
@@ -371,25 +315,13 @@ class ApprovalItem(RowItem):
         line = rect.adjusted(style.px(_MARK), 0, 0, 0)
         paint_line(painter, style, line, area.label, style.font(SMALL), theme.muted)
 
-    def _paint_mark(self, painter: QPainter, mark: QRectF, is_selected: bool) -> None:
-        theme, style = self.style.theme, self.style
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(style.color(theme.accent if is_selected else theme.faint), 1.5))
-        painter.drawEllipse(mark)
-        if is_selected:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(style.color(theme.accent))
-            inset = mark.width() * 0.27
-            painter.drawEllipse(mark.adjusted(inset, inset, -inset, -inset))
-
     def _paint_area(self, painter: QPainter, area: HitArea, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
         match area.action:
             case ToggleFold("places"):
                 self._paint_uncovered(painter, area)
-            case ToggleFold("rules"):
-                icon = "chevron-down" if self._has_rules else "chevron-right"
-                paint_button(painter, style, area, state, "ghost", icon)
+            case OpenMenu():
+                paint_button(painter, style, area, state, "ghost", "chevron-down")
             case ToggleFold():
                 rect = area.rect.adjusted(6, 0, 0, 0)
                 paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)

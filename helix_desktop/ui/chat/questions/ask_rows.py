@@ -27,18 +27,21 @@ class AskRows:
         self._model = model
         self._rows: dict[RowKey, AskRow] = {}
         self._numbers: dict[RowKey, int] = {}  # of those that came while others waited, answered ones too
+        self._numbers_by_session: dict[str, dict[RowKey, int]] = {}
         self._unsafe: set[RowKey] = set()  # of those that are not allowed along with others
 
-    def forget(self) -> None:
-        """Forget all rows: the chat shows another conversation."""
+    def show_session(self, session: str) -> None:
+        """Forget all rows, since the chat shows another session, by id; the numbers of its cards stay."""
         self._rows.clear()
-        self._numbers.clear()
         self._unsafe.clear()
+        self._numbers = self._numbers_by_session.setdefault(session, {})
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
         row = _question_row(ask, is_late) if isinstance(ask, Question) else _approval_row(ask)
         is_new = row.key not in self._rows
+        if not self._rows and row.key not in self._numbers:
+            self._numbers.clear()  # those of cards that were answered while another session was shown
         self._rows[row.key] = row
         self._numbers.setdefault(row.key, len(self._numbers) + 1)
         if isinstance(ask, ApprovalRequest) and not _is_safe(ask):

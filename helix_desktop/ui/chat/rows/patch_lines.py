@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from helix_desktop.ui.chat.rows.changed_files import SIGNS, CardLine, FileLines, LineRole
+from helix_desktop.ui.design.highlight import colored_runs
 from helix_desktop.ui.design.safe_text import LINE_LIMIT
 from helix_desktop.words.translation import Translator
 
@@ -26,6 +30,25 @@ def patch_files(patch: str) -> tuple[FileLines, ...]:
             return ()
         files.append(file)
     return tuple(files)
+
+
+def color_lines(lines: Sequence[CardLine], path: str) -> list[CardLine]:
+    """Return lines of a file with the colors of its code, each hunk as if the file began there."""
+    name = path.rpartition("/")[2]
+    if "." not in name:
+        return list(lines)
+    hunks = groupby(lines, lambda line: line.role == "gap")
+    return [line for is_gap, hunk in hunks for line in (hunk if is_gap else _color_hunk([*hunk], name))]
+
+
+def _color_hunk(lines: Sequence[CardLine], name: str) -> Iterator[CardLine]:
+    runs: list[list[tuple[int, int, str]]] = [[] for _ in lines]
+    for other, colored in (("added", ("removed",)), ("removed", ("same", "added"))):
+        side = [number for number, line in enumerate(lines) if line.role != other]
+        for run in colored_runs("\n".join(lines[number].text[2:] for number in side), name):
+            if lines[side[run.line]].role in colored:
+                runs[side[run.line]].append((2 + run.start, 2 + run.start + run.length, run.role))
+    return (replace(line, runs=tuple(found)) for line, found in zip(lines, runs, strict=True))
 
 
 def _take_file(lines: deque[str]) -> FileLines | None:

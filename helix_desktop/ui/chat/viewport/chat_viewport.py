@@ -167,12 +167,11 @@ class ChatViewport(QObject):
         if areas:
             self.ensure_visible(index, max(areas, key=lambda area: area.rect.bottom()))
 
-    def relayout_in_place(self, index: int, *, keeps_bottom: bool = False) -> None:
-        """Lay out again with the top of a visible row staying where it is, or its bottom."""
+    def relayout_in_place(self, index: int) -> None:
+        """Lay out again with the top of a visible row staying where it is."""
         placed = self.placed_row(index)
         if placed is not None:
-            growth = self.column.row_height(index) - placed.height if keeps_bottom else 0.0
-            self.scroll_layout.scroll_to_row(index, placed.y - growth)
+            self.scroll_layout.scroll_to_row(index, placed.y)
         following, self.scroll_layout.is_following = self.is_following, False
         self._layout()
         self.scroll_layout.is_following = following

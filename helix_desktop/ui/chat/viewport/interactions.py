@@ -8,7 +8,6 @@ from PySide6.QtGui import QGuiApplication
 from helix_desktop.ui.chat.actions import (
     Answer,
     AnswerQuestion,
-    ChooseOffer,
     CopyAnswer,
     CopyCode,
     Fold,
@@ -98,9 +97,6 @@ class RowInteractions(QObject):
         match area.action:
             case ToggleFold(fold=fold):
                 self._toggle(index, fold)
-            case ChooseOffer(offer=offer):
-                self._chat_viewport.item_cache.choose_offer(key, offer)
-                self._chat_viewport.relayout_in_place(index)
             case OpenMenu():
                 self.menu_requested.emit(index, area)
             case CopyCode(text_number=number):
@@ -149,7 +145,7 @@ class RowInteractions(QObject):
         reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold)
         if reads_original:
             self._read_keys.add(row.key)
-        self._chat_viewport.relayout_in_place(index, keeps_bottom=fold == "rules")
+        self._chat_viewport.relayout_in_place(index)
         if isinstance(row, ToolRow) and reads_original:
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:

@@ -58,7 +58,6 @@ class ItemCache:
         self._tools = ItemTools(style, DocumentWriter(style), highlighter)
         self._items: OrderedDict[RowKey, RowItem] = OrderedDict()
         self._expanded: dict[RowKey, frozenset[Fold]] = {}
-        self._offers: dict[RowKey, int] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self.question_cards = QuestionCards()
         self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
@@ -83,11 +82,10 @@ class ItemCache:
         self._items.clear()
 
     def clear(self) -> None:
-        """Forget all items, and what is open or chosen in them."""
+        """Forget all items, and what is open in them."""
         self._tools.highlighter.clear()
         self._items.clear()
         self._expanded.clear()
-        self._offers.clear()
         self._markdown_by_key.clear()
         self.question_cards.clear()
 
@@ -105,7 +103,6 @@ class ItemCache:
         setting = ItemContext(
             self._shows_header(index, shape),
             self._expanded.get(shape.key, frozenset()),
-            self._offers.get(shape.key, 0),
             self._explains(shape),
             self._model.token_ratio if isinstance(shape, ToolRow) else 1.0,
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
@@ -144,10 +141,6 @@ class ItemCache:
     def toggle(self, key: RowKey, fold: Fold) -> None:
         """Open or close a fold of a row."""
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {fold}
-
-    def choose_offer(self, key: RowKey, offer: int) -> None:
-        """Choose which of the offered rules a lasting answer to a question saves."""
-        self._offers[key] = offer
 
     def gap(self, index: int) -> float:
         """Room above a row, pixels."""

@@ -1,4 +1,4 @@
-"""Menus of rows: what a user can do with one call and its output, and where a branch can begin."""
+"""Menus of rows: what a user can do with a call and its output, rules to save, and where branches begin."""
 
 from __future__ import annotations
 
@@ -27,8 +27,16 @@ from helix_desktop.ui.chat.actions import (
     Unpin,
 )
 from helix_desktop.ui.chat.items.painting import HitArea
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, TurnFooterRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AssistantRow,
+    Row,
+    ToolRow,
+    TurnFooterRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.chat.viewport.rule_menu import fill_rule_menu
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.style.icons import icon
@@ -138,10 +146,10 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
 
 
 class ToolMenu(QObject):
-    """Opens below the dots of a card, and fills the menu of a right click on one."""
+    """Opens below a button of a card, and fills the menu of a right click on one."""
 
     action_triggered = Signal(object)
-    """What was chosen, a `MenuAction`."""
+    """What was chosen, a `MenuAction` or the answer to an approval."""
 
     def __init__(self, chat_viewport: ChatViewport, viewport: QWidget) -> None:
         super().__init__(viewport)
@@ -151,11 +159,14 @@ class ToolMenu(QObject):
         """Open below a place of a row."""
         row = self._chat_viewport.model.row(index)
         placed = self._chat_viewport.placed_row(index)
-        if not isinstance(row, ToolRow) or placed is None:
+        if not isinstance(row, ToolRow | ApprovalRow) or placed is None:
             return
         menu = QMenu(self._viewport)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.fill(menu, row)
+        if isinstance(row, ApprovalRow):
+            fill_rule_menu(menu, row, self.action_triggered.emit)
+        else:
+            self.fill(menu, row)
         top = placed.y + self._chat_viewport.item_cache.gap(index)
         column = self._chat_viewport.column
         place = visual_rect(area.rect, column.width).translated(column.left, top)

@@ -11,6 +11,7 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -36,12 +37,13 @@ def _shown(qtbot: QtBot, request: ApprovalRequest) -> tuple[ApprovalRow, Approva
     return row, item
 
 
-def test_it_names_its_keys_where_there_is_room(qtbot: QtBot) -> None:
+def test_it_names_its_keys(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, _CONFINED)
     item.layout(900)
     assert item.key_hint == "Ctrl+1 allows · Ctrl+2 denies"
+    height = item.height
     item.layout(300)
-    assert item.key_hint == ""
+    assert item.height > height, "the keys have a line of their own"
 
 
 def test_it_offers_rules_in_words_that_hold_for_each_answer(qtbot: QtBot) -> None:
@@ -115,19 +117,34 @@ def test_the_first_card_offers_to_allow_all_unless_data_is_lost_or_a_rule_asks(q
     view.highlighter.finish()
 
 
-def test_no_rule_answer_comes_where_the_link_to_more_lines_stood(qtbot: QtBot) -> None:
+def test_a_card_has_its_number_after_a_switch_of_sessions(qtbot: QtBot) -> None:
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
-    AskRows(view.chat_viewport.model).show(
-        msgspec.structs.replace(_CONFINED, detail="\n".join(map(str, range(99))))
-    )
-    item = view.chat_viewport.item(0)
-    item.layout(900)
-    (link,) = (area.rect.translated(0, -item.height) for area in item.hit_areas if area.name == "open:detail")
-    view.chat_viewport.item_cache.toggle(item.row.key, "rules")
-    opened = view.chat_viewport.item(0)
-    opened.layout(900)
-    answers = [area.rect.translated(0, -opened.height) for area in opened.hit_areas]
-    assert len(answers) > len(item.hit_areas)
-    assert not any(link.intersects(rect) for rect in answers)
+    model = view.chat_viewport.model
+    rows = AskRows(model)
+
+    def show(session: str, *call_ids: str) -> list[str]:
+        model.reset([])
+        rows.show_session(session)
+        for call_id in call_ids:
+            rows.show(msgspec.structs.replace(_CONFINED, call_id=call_id))
+        return [row.position for row in model.raw_rows() if isinstance(row, ApprovalRow)]
+
+    assert show("a", "p", "q", "r") == ["1 of 3", "2 of 3", "3 of 3"]
+    rows.drop_others("qr")
+    assert show("b", "x") == [""]
+    assert show("a", "q", "r") == ["2 of 3", "3 of 3"]
+    assert show("b") == []
+    assert show("a", "s", "t") == ["1 of 2", "2 of 2"], "all others have their answers"
     view.highlighter.finish()
+
+
+def test_an_edit_has_the_colors_of_its_code(qtbot: QtBot) -> None:
+    patch = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 'old'\n+x = 'new'\n def f(): pass\n"
+    lines = color_lines(patch_files(patch)[0].lines, "a.py")
+    strings = [
+        "".join(line.text[start:end] for start, end, role in line.runs if role == "string") for line in lines
+    ]
+    assert strings == ["'old'", "'new'", ""]
+    assert [role for _, _, role in lines[2].runs].count("keyword") == 2
+    assert color_lines(lines[:1], "notes") == [lines[0]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -112,20 +110,3 @@ def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, cloc
     clock.now += 2 * SETTLE_S
     _click(view, "q", "decide:once")
     assert decided == ["q"]
-
-
-def test_an_answer_that_saves_a_rule_takes_no_click_as_it_comes(view: ChatView, clock: Seconds) -> None:
-    """Nor does it come where the line on what can't be undone was: that line stays."""
-    decided: list[str] = []
-    view.action_triggered.connect(lambda action: decided.append(action.answer))
-    row = replace(_question("p"), uncovered="Can't be undone in 1 place: .git", uncovered_places=(".git",))
-    view.chat_viewport.model.reset([UserRow(row_key("w"), "Words\n" * 40), row])
-    clock.now += 1.0
-    line = _hot_point(view, "p", "open:places")
-    _click(view, "p", "open:rules")
-    assert _hot_point(view, "p", "open:places") == line
-    _click(view, "p", "decide:session")
-    assert decided == []
-    clock.now += 2 * SETTLE_S
-    _click(view, "p", "decide:session")
-    assert decided == ["session"]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import get_args
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QTextDocument
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.actions import (
-    Answer,
     ControlTurn,
     Decide,
     OpenCacheEntry,
@@ -274,48 +274,40 @@ def test_enter_answers_with_the_button_that_has_the_keyboard(qtbot: QtBot, view:
     QTest.keyClick(widget, Qt.Key.Key_Tab)
     QTest.keyClick(widget, Qt.Key.Key_Return)
     assert decided == [Decide("p", "once"), Decide("p", "deny")]
-    decided.clear()
-    _click(qtbot, view, "p", "open:rules")
-    answers = get_args(Answer)
-    for name in answers:
-        _click(qtbot, view, "p", f"decide:{name}")
-    assert decided == [Decide("p", name) for name in answers]
     view.clearFocus()
     view.setFocus(Qt.FocusReason.BacktabFocusReason)
     assert widget.focused_area == "decide:once", "what saves a rule is not the first from below"
     words = "\n".join(text.text() for text in widget.item.texts)  # type: ignore[union-attr]  # it is shown
     assert "\\u202e" in words
-    assert "bash: rm *" in words
 
 
-def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
-    offers = ("Run: git log -3", "Run commands like: git log *")
-    row = ApprovalRow(
-        row_key("p"), "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
-    )
+def _rule_menu(qtbot: QtBot, view: ChatView) -> QMenu:
+    _click(qtbot, view, "p", "menu:rules")
+    return view.viewport().findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly)[-1]
+
+
+def test_a_rule_is_saved_from_a_menu_that_moves_no_button(qtbot: QtBot, view: ChatView) -> None:
+    offers = ("Run: git log -3 && echo \u202e", "Run commands like: git log *")
+    row = ApprovalRow(row_key("p"), "run_command", "Run it", "git log -3", offers[:1], "command")
     view.chat_viewport.model.reset([row])
     decided: list[SessionAction] = []
     view.action_triggered.connect(decided.append)
-    view.resize(view.width(), 200)
-    assert view.is_following
-    place = _hot_point(view, "p", "open:rules")
-    _click(qtbot, view, "p", "open:rules")
-    assert view.is_following, "the answer to the call comes into sight"
-    assert _hot_point(view, "p", "open:rules") == place, "no other button comes under the pointer"
-    _click(qtbot, view, "p", "offer:1")
-    _click(qtbot, view, "p", "decide:always")
-    view.setFocus()
-    QTest.keyClick(view, Qt.Key.Key_Tab)
-    widget = _widget(view, "p")
-    for _ in range(4):
-        QTest.keyClick(widget, Qt.Key.Key_Tab)
-    assert widget.focused_area == "offer:0"
-    QTest.keyClick(widget, Qt.Key.Key_Space)
-    for _ in range(3):
-        QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
-    assert _widget(view, "p").focused_area == "decide:always"
-    QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
-    assert decided == [Decide("p", "always", 1), Decide("p", "always", 0)]
+    height = view.chat_viewport.item(0).height
+    menu = _rule_menu(qtbot, view)
+    assert view.chat_viewport.item(0).height == height
+    rule, *answers = menu.actions()
+    assert rule.text() == "Run: git log -3 &&&& echo \\u202e", "what is hidden is seen"
+    assert not rule.isEnabled()
+    for answer in answers:
+        answer.trigger()
+    assert decided == [Decide("p", "session"), Decide("p", "always"), Decide("p", "never")]
+    decided.clear()
+    view.chat_viewport.model.reset([replace(row, offers=offers, is_rule_confined=True)])
+    menu = _rule_menu(qtbot, view)
+    assert menu.actions()[0].text() == "Allows only in the sandbox, denies everywhere"
+    (second,) = (other for other in menu.findChildren(QMenu) if other.title() == offers[1])
+    second.actions()[1].trigger()
+    assert decided == [Decide("p", "always", 1)]
 
 
 def test_what_cannot_be_undone_is_one_line_and_a_click_names_each_place(qtbot: QtBot, view: ChatView) -> None:
