@@ -49,7 +49,7 @@ async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
 class RetryPolicy:
     """The pace and duration of retries; times in seconds.
 
-    `pause`, `clock` (any start), `now` (since 1970) and `jitter` (0 to 1) can be replaced in tests.
+    `pause`, `clock` (any start), `wall_clock` (since 1970) and `jitter` (0 to 1) can be replaced in tests.
     """
 
     patience_s: float = PATIENCE_S
@@ -57,7 +57,7 @@ class RetryPolicy:
     max_wait_s: float = 30.0
     pause: Callable[[float, asyncio.Event], Awaitable[None]] = wait_or_skip
     clock: Callable[[], float] = time.monotonic
-    now: Callable[[], float] = time.time
+    wall_clock: Callable[[], float] = time.time
     jitter: Callable[[], float] = random.random
 
     def wait_s(self, failures: int, requested_s: float | None) -> float:

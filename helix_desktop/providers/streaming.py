@@ -177,9 +177,9 @@ class StreamedModel:
                 if event.data.strip() == _DONE or is_json_object(event.data):
                     yield event
             if parser.stray_text and not assembler.progress:
-                raise self._nonsense_error(body_excerpt(parser.stray_text))
+                raise self._invalid_response(body_excerpt(parser.stray_text))
         except EventTooLarge as error:
-            raise self._nonsense_error(
+            raise self._invalid_response(
                 _text("It sent too much at once ({detail}).", detail=str(error))
             ) from error
 
@@ -204,14 +204,14 @@ class StreamedModel:
         try:
             value = decoder.decode(text)
         except ValueError as fault:
-            nonsense = self._nonsense_error(body_excerpt(text))
+            invalid = self._invalid_response(body_excerpt(text))
             raise (
-                nonsense
+                invalid
                 if is_full_response
-                else TransientError(_text("Part of the response was damaged"), nonsense)
+                else TransientError(_text("Part of the response was damaged"), invalid)
             ) from fault
         if not isinstance(value, dict):
-            raise self._nonsense_error(body_excerpt(text))
+            raise self._invalid_response(body_excerpt(text))
         if value.get("error") or event_name == "error" or value.get("type") == "error":
             raise streamed_error(value.get("error") or value)
         return value
@@ -229,11 +229,11 @@ class StreamedModel:
             body,
             headers,
             model=self._info.name,
-            now_s=self._retry_policy.now(),
+            now_s=self._retry_policy.wall_clock(),
             has_images=has_images,
         )
 
-    def _nonsense_error(self, why: TranslatableText) -> InvalidModelResponse:
+    def _invalid_response(self, why: TranslatableText) -> InvalidModelResponse:
         return InvalidModelResponse(
             _text("Invalid response from {provider}.", provider=self._info.provider),
             self._endpoint.redact_text(why),
@@ -254,15 +254,15 @@ class _RequestAdapted(Exception):
 class StallTimer:
     """Waits for the next bytes: briefly once the answer is complete, else until it has stalled for `stall_s`.
 
-    `now` returns seconds; the default is the event loop's clock.
+    `clock` returns seconds; the default is the event loop's clock.
     """
 
     def __init__(
-        self, stall_s: float, assembler: AnswerAssembler, now: Callable[[], float] | None = None
+        self, stall_s: float, assembler: AnswerAssembler, clock: Callable[[], float] | None = None
     ) -> None:
         self._stall_s, self._assembler = stall_s, assembler
-        self._now = now or asyncio.get_running_loop().time
-        self._last_progress, self._last_progress_s = 0, self._now()
+        self._clock = clock or asyncio.get_running_loop().time
+        self._last_progress, self._last_progress_s = 0, self._clock()
 
     async def next_chunk(self, chunks: AsyncGenerator[bytes, None]) -> bytes | None:
         """Return the next chunk, or None at the end. Raises HttpError if the answer has stalled."""
@@ -280,7 +280,7 @@ class StallTimer:
             return END_GRACE_S
         if self._assembler.is_complete:
             return USAGE_GRACE_S
-        now = self._now()
+        now = self._clock()
         if self._assembler.progress != self._last_progress:
             self._last_progress, self._last_progress_s = self._assembler.progress, now
         return max(0.0, self._last_progress_s + self._stall_s - now)

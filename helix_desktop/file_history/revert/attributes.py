@@ -23,10 +23,10 @@ def give_attributes(
             with suppress(OSError), place.open_file(replaced) as origin:  # else nothing of it is known
                 _copy(origin, descriptor)
         elif place is not None and hasattr(os, "fchown"):
-            found = place.own_stat()
-            if found.st_mode & stat.S_ISGID:
+            file_stat = place.own_stat()
+            if file_stat.st_mode & stat.S_ISGID:
                 with suppress(OSError):
-                    os.fchown(descriptor, -1, found.st_gid)
+                    os.fchown(descriptor, -1, file_stat.st_gid)
         needs_mode = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode  # some disks know none
         if needs_mode and hasattr(os, "fchmod"):
             os.fchmod(descriptor, mode)
@@ -39,13 +39,13 @@ def give_attributes(
 
 
 def _copy(origin: int, descriptor: int) -> None:
-    found, own = os.fstat(origin), os.fstat(descriptor)
-    if hasattr(os, "fchown") and (found.st_uid, found.st_gid) != (own.st_uid, own.st_gid):
+    original, own = os.fstat(origin), os.fstat(descriptor)
+    if hasattr(os, "fchown") and (original.st_uid, original.st_gid) != (own.st_uid, own.st_gid):
         try:
-            os.fchown(descriptor, found.st_uid, found.st_gid)
+            os.fchown(descriptor, original.st_uid, original.st_gid)
         except OSError:
             with suppress(OSError):
-                os.fchown(descriptor, -1, found.st_gid)
+                os.fchown(descriptor, -1, original.st_gid)
     if hasattr(os, "listxattr"):
         for attribute in os.listxattr(origin):
             with suppress(OSError):

@@ -78,59 +78,59 @@ class CurrentPathReader:
         return read_bytes(self._folders.open(parent), name)
 
     def _read(self, folder: Folder, name: str, path: str, expected: FileState | None) -> CurrentPath:
-        found = folder.stat(name)
-        if found is None:
+        file_stat = folder.stat(name)
+        if file_stat is None:
             return CurrentPath()
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(file_stat.st_mode):
             state = read_path_state(folder, name)
             return CurrentPath(state, "" if state is not None else "not_covered")
-        is_covered = self._tree.covers(path, found.st_size)
-        if expected is not None and _is_hidden(found, expected):
+        is_covered = self._tree.covers(path, file_stat.st_size)
+        if expected is not None and _is_hidden(file_stat, expected):
             state = msgspec.structs.replace(expected, stored=is_covered)
-        elif is_covered or (expected is not None and expected.digest and expected.size == found.st_size):
+        elif is_covered or (expected is not None and expected.digest and expected.size == file_stat.st_size):
             state = read_path_state(folder, name)
             if state is not None and not is_covered:
                 state = msgspec.structs.replace(state, stored=False)
         else:
-            mode = stat.S_IMODE(found.st_mode)
-            state = FileState("file", "", found.st_size, mode, "", False, found.st_mtime_ns)
-        return CurrentPath(state, links=found.st_nlink)
+            mode = stat.S_IMODE(file_stat.st_mode)
+            state = FileState("file", "", file_stat.st_size, mode, "", False, file_stat.st_mtime_ns)
+        return CurrentPath(state, links=file_stat.st_nlink)
 
 
-def _is_hidden(found: os.stat_result, expected: FileState) -> bool:
+def _is_hidden(file_stat: os.stat_result, expected: FileState) -> bool:
     """Return True for a file that its owner may not read, and that may be what is expected.
 
     A revert lets its owner read it, and then it is read.
     """
     return (
-        not found.st_mode & stat.S_IRUSR
-        and found.st_uid == getattr(os, "geteuid", int)()
+        not file_stat.st_mode & stat.S_IRUSR
+        and file_stat.st_uid == getattr(os, "geteuid", int)()
         and (expected.kind, expected.size, expected.mode)
-        == ("file", found.st_size, stat.S_IMODE(found.st_mode))
+        == ("file", file_stat.st_size, stat.S_IMODE(file_stat.st_mode))
         and expected.digest != ""
     )
 
 
 def read_path_state(folder: Folder, name: str) -> FileState | None:
     """Return what stands at a name, None for nothing, and for what is not covered. Raises OSError."""
-    found = folder.stat(name)
-    if found is None:
+    file_stat = folder.stat(name)
+    if file_stat is None:
         return None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(file_stat.st_mode):
         return FileState("link", target=folder.read_link(name))
-    if stat.S_ISDIR(found.st_mode):
-        return FileState("folder", mode=stat.S_IMODE(found.st_mode))
-    if not stat.S_ISREG(found.st_mode):
+    if stat.S_ISDIR(file_stat.st_mode):
+        return FileState("folder", mode=stat.S_IMODE(file_stat.st_mode))
+    if not stat.S_ISREG(file_stat.st_mode):
         return None
     digest, size = hashlib.sha256(), 0
     with folder.open_file(name) as file:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
+        file_stat = os.fstat(file)
+        if not stat.S_ISREG(file_stat.st_mode):
             return None
         while block := os.read(file, _BLOCK):
             digest.update(block)
             size += len(block)
-    return FileState("file", digest.hexdigest(), size, stat.S_IMODE(found.st_mode))
+    return FileState("file", digest.hexdigest(), size, stat.S_IMODE(file_stat.st_mode))
 
 
 def read_bytes(folder: Folder, name: str) -> bytes:

@@ -44,15 +44,15 @@ class Folder:
     def stat(self, name: str) -> os.stat_result | None:
         """Return what stands at exactly this name; None: nothing, or only a name in other case."""
         try:
-            found = stat_in(self._handle, name)
+            file_stat = stat_in(self._handle, name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         twin = name.swapcase()
         if twin != name:
             with suppress(OSError):
-                if os.path.samestat(found, stat_in(self._handle, twin)) and name not in self.names():
+                if os.path.samestat(file_stat, stat_in(self._handle, twin)) and name not in self.names():
                     return None
-        return found
+        return file_stat
 
     def own_stat(self) -> os.stat_result:
         """Return the folder's own state."""
@@ -211,12 +211,12 @@ class Folders:
 
 
 def _reason(folder: Folder, name: str, error: OSError) -> RevertProblem:
-    found = folder.stat(name)
-    if found is None:
+    file_stat = folder.stat(name)
+    if file_stat is None:
         return ""
-    if stat.S_ISLNK(found.st_mode) or (stat.S_ISDIR(found.st_mode) and not is_folder(found)):
+    if stat.S_ISLNK(file_stat.st_mode) or (stat.S_ISDIR(file_stat.st_mode) and not is_folder(file_stat)):
         return "outside"
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(file_stat.st_mode):
         return "not_a_folder"
     if isinstance(error, PermissionError):
         return "no_permission"

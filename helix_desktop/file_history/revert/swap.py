@@ -108,8 +108,8 @@ class Swap:
         staging = self._open_staging()
         for number, step in enumerate(self.entry.steps):
             name = self._former_name(number, step)
-            found = staging.stat(name) if name in self._stamps else None
-            if found is not None and _stamp(found) != self._stamps[name]:
+            file_stat = staging.stat(name) if name in self._stamps else None
+            if file_stat is not None and _stamp(file_stat) != self._stamps[name]:
                 raise PathChanged(step.path)
 
     def roll_back(self) -> list[RevertStep]:
@@ -265,14 +265,14 @@ class Swap:
         return True
 
     def _set_mode(self, step: RevertStep, folder: Folder, name: str) -> None:
-        found = folder.stat(name)
-        if found is None or step.target is None or step.present is None:
+        file_stat = folder.stat(name)
+        if file_stat is None or step.target is None or step.present is None:
             raise PathChanged(step.path)
-        mode = stat.S_IMODE(found.st_mode)
-        if stat.S_ISDIR(found.st_mode):  # a new one may have bits of the folder it is in, or of its disk
+        mode = stat.S_IMODE(file_stat.st_mode)
+        if stat.S_ISDIR(file_stat.st_mode):  # a new one may have bits of the folder it is in, or of its disk
             is_same = step.present.kind == "folder"
         else:
-            is_same = stat.S_ISREG(found.st_mode) and mode == step.present.mode
+            is_same = stat.S_ISREG(file_stat.st_mode) and mode == step.present.mode
         if not is_same:
             raise PathChanged(step.path)
         if mode != step.target.mode:  # some disks know no permissions, and refuse to set any
@@ -280,10 +280,10 @@ class Swap:
 
     @staticmethod
     def _restore_mode(step: RevertStep, folder: Folder, name: str) -> None:
-        found = folder.stat(name)
-        if found is None or step.present is None or step.target is None:
+        file_stat = folder.stat(name)
+        if file_stat is None or step.present is None or step.target is None:
             return
-        if not stat.S_ISLNK(found.st_mode) and stat.S_IMODE(found.st_mode) == step.target.mode:
+        if not stat.S_ISLNK(file_stat.st_mode) and stat.S_IMODE(file_stat.st_mode) == step.target.mode:
             folder.set_mode(name, step.present.mode)
 
     def _take_out(self, number: int, step: RevertStep, folder: Folder, name: str) -> bool:
@@ -328,10 +328,10 @@ class Swap:
         return False
 
     def _remove(self, staging: Folder, name: str, step: RevertStep) -> None:
-        found = staging.stat(name)
-        if found is None:
+        file_stat = staging.stat(name)
+        if file_stat is None:
             return
-        is_folder = stat.S_ISDIR(found.st_mode)
+        is_folder = stat.S_ISDIR(file_stat.st_mode)
         try:
             staging.remove(name, is_folder)
         except OSError as error:
@@ -355,5 +355,5 @@ def _write(folder: Folder, name: str, data: bytes) -> None:
         file.write(data)
 
 
-def _stamp(found: os.stat_result) -> _Stamp:
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _stamp(file_stat: os.stat_result) -> _Stamp:
+    return file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns

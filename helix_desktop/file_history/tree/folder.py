@@ -27,9 +27,9 @@ Handle = int | str
 """An open folder: its descriptor, or its path."""
 
 
-def is_folder(found: os.stat_result) -> bool:
+def is_folder(file_stat: os.stat_result) -> bool:
     """Return True for a folder that is no junction or the like."""
-    return stat.S_ISDIR(found.st_mode) and not getattr(found, "st_file_attributes", 0) & _REPARSE
+    return stat.S_ISDIR(file_stat.st_mode) and not getattr(file_stat, "st_file_attributes", 0) & _REPARSE
 
 
 def open_top(root: str) -> Handle:

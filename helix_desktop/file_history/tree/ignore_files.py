@@ -62,11 +62,11 @@ def load_above(root: str, before: tuple[IgnoreLevel, ...]) -> tuple[IgnoreLevel,
 def load_rules(before: tuple[bytes, IgnoreRules], folder: Handle, name: str) -> tuple[bytes, IgnoreRules]:
     """Return an ignore file's stamp and rules; without a file that can be read there are none."""
     try:
-        found = stat_in(folder, name)
-        stamp = file_stamp(found)
+        file_stat = stat_in(folder, name)
+        stamp = file_stamp(file_stat)
         if stamp == before[0]:
             return before
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(file_stat.st_mode):
             return stamp, IgnoreRules("")
         with open_file(folder, name) as file:
             data = os.read(file, _LONGEST)

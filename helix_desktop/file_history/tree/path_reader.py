@@ -43,7 +43,7 @@ class PathReader:
         self,
         folders: OpenFolders,
         path: str,
-        found: os.stat_result,
+        file_stat: os.stat_result,
         row: SeenPath | None,
         is_named: bool = False,
     ) -> SeenPath | None:
@@ -52,16 +52,16 @@ class PathReader:
         `row` is what was seen there last. Of a path that a tool names (`is_named`), the content is stored
         also if it is ignored.
         """
-        reason = self.rules.file_reason(path, found.st_size)
+        reason = self.rules.file_reason(path, file_stat.st_size)
         is_covered = reason is None or (is_named and reason == "ignored")
         try:
             folder, name = folders.of(path)
-            limits = Limits(self.rules.largest(path), is_covered and self.has_room(found.st_size))
+            limits = Limits(self.rules.largest(path), is_covered and self.has_room(file_stat.st_size))
             read = read_path(folder, name, limits)
         except _GONE:
             return None
         except OSError:
-            return self._unreadable(path, found, row)
+            return self._unreadable(path, file_stat, row)
         self.unreadable.discard(path)
         return None if read is None else self._store(read, is_covered)
 
@@ -92,10 +92,10 @@ class PathReader:
                 self._too_large = size
         return self._used + size <= quota
 
-    def _unreadable(self, path: str, found: os.stat_result, row: SeenPath | None) -> SeenPath:
+    def _unreadable(self, path: str, file_stat: os.stat_result, row: SeenPath | None) -> SeenPath:
         """Return what is known of a file that cannot be opened: its content, if only its mode can differ."""
         self.unreadable.add(path)
-        now = unread(found)
-        if row is None or not row.state.digest or file_stamp(found)[:16] != row.stamp[:16]:
+        now = unread(file_stat)
+        if row is None or not row.state.digest or file_stamp(file_stat)[:16] != row.stamp[:16]:
             return now
         return now._replace(state=msgspec.structs.replace(row.state, mode=now.state.mode))

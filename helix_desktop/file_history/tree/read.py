@@ -31,55 +31,64 @@ class ReadPath(NamedTuple):
     data: bytes | None = None
 
 
-def unread(found: os.stat_result) -> SeenPath:
+def unread(file_stat: os.stat_result) -> SeenPath:
     """Return what is known of a file that was not read."""
     state = FileState(
-        "file", "", found.st_size, stat.S_IMODE(found.st_mode), stored=False, modified_ns=modified_ns(found)
+        "file",
+        "",
+        file_stat.st_size,
+        stat.S_IMODE(file_stat.st_mode),
+        stored=False,
+        modified_ns=modified_ns(file_stat),
     )
-    return SeenPath(state, file_stamp(found), is_fresh=False)
+    return SeenPath(state, file_stamp(file_stat), is_fresh=False)
 
 
 def read_path(folder: Handle, name: str, limits: Limits) -> ReadPath | None:
     """Return what stands under a name; None: nothing that can be covered. Raises OSError."""
     try:
-        found = stat_in(folder, name)
-        if is_folder(found):
-            mode = stat.S_IMODE(found.st_mode)
+        file_stat = stat_in(folder, name)
+        if is_folder(file_stat):
+            mode = stat.S_IMODE(file_stat.st_mode)
             return ReadPath(SeenPath(FileState("folder", mode=mode), folder_stamp(mode), is_fresh=False))
-        if stat.S_ISLNK(found.st_mode):
-            return _read_link(folder, name, found)
-        if stat.S_ISREG(found.st_mode):
+        if stat.S_ISLNK(file_stat.st_mode):
+            return _read_link(folder, name, file_stat)
+        if stat.S_ISREG(file_stat.st_mode):
             return (
-                ReadPath(unread(found)) if found.st_size > limits.size else _read_file(folder, name, limits)
+                ReadPath(unread(file_stat))
+                if file_stat.st_size > limits.size
+                else _read_file(folder, name, limits)
             )
     except (FileNotFoundError, NotADirectoryError):
         pass
     return None
 
 
-def _read_link(folder: Handle, name: str, found: os.stat_result) -> ReadPath | None:
+def _read_link(folder: Handle, name: str, file_stat: os.stat_result) -> ReadPath | None:
     started = time.time_ns()
     target = link_in(folder, name)
     if not is_unicode(target):
         return None
-    return ReadPath(SeenPath(FileState("link", target=target), file_stamp(found), is_fresh(found, started)))
+    return ReadPath(
+        SeenPath(FileState("link", target=target), file_stamp(file_stat), is_fresh(file_stat, started))
+    )
 
 
 def _read_file(folder: Handle, name: str, limits: Limits, tries: int = _TRIES) -> ReadPath | None:
     """Read a file; one that is written meanwhile again, then as it was read: its stamp is that of before."""
     with open_file(folder, name) as file:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
+        file_stat = os.fstat(file)
+        if not stat.S_ISREG(file_stat.st_mode):
             return None
         started = time.time_ns()
         digest, size, data = _read_open(file, limits)
-        is_same = file_stamp(os.fstat(file)) == file_stamp(found)
+        is_same = file_stamp(os.fstat(file)) == file_stamp(file_stat)
     if not is_same and tries > 1:
         return _read_file(folder, name, limits, tries - 1)
     if size > limits.size:
-        return ReadPath(unread(found))
-    state = FileState("file", digest, size, stat.S_IMODE(found.st_mode), stored=data is not None)
-    return ReadPath(SeenPath(state, file_stamp(found), not is_same or is_fresh(found, started)), data)
+        return ReadPath(unread(file_stat))
+    state = FileState("file", digest, size, stat.S_IMODE(file_stat.st_mode), stored=data is not None)
+    return ReadPath(SeenPath(state, file_stamp(file_stat), not is_same or is_fresh(file_stat, started)), data)
 
 
 def _read_open(file: int, limits: Limits) -> tuple[str, int, bytes | None]:

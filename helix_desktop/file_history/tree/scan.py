@@ -29,14 +29,14 @@ class TooManyPaths(Exception):
 
 @dataclass
 class ScanResult:
-    """What a scan found. `found`: paths that are covered, and are new, changed or not certain to be the same.
+    """What a scan found, by path.
 
-    `same` are the others; `linked` are files that have other names, too. `skipped` are places that are not
-    covered as a whole, by path; `unreadable` folders whose content is not known now, each with a `/` at its
-    end.
+    `candidates` are covered, and are new, changed or not certain to be the same; `same` are the others.
+    `linked` are files that have other names, too. `skipped` are places that are not covered as a whole;
+    `unreadable` folders whose content is not known now, each with a `/` at its end.
     """
 
-    found: dict[str, os.stat_result] = field(default_factory=dict)
+    candidates: dict[str, os.stat_result] = field(default_factory=dict)
     same: list[str] = field(default_factory=list)
     linked: set[str] = field(default_factory=set)
     skipped: dict[str, UncoveredPlace] = field(default_factory=dict)
@@ -78,10 +78,10 @@ class Scan:
             result.rules_changed = True
         if others and self._is_new_and_built(prefix, others):
             self._skip(prefix[:-1], "ignored", is_folder_=True)
-            result.found.pop(prefix[:-1], None)
+            result.candidates.pop(prefix[:-1], None)
             return
-        folders += [name for name, path, found in others if self._sort_in(folder, name, path, found)]
-        if len(result.same) + len(result.found) > MAX_PATHS:
+        folders += [name for name, path, file_stat in others if self._sort_in(folder, name, path, file_stat)]
+        if len(result.same) + len(result.candidates) > MAX_PATHS:
             raise TooManyPaths
         for name in folders:
             self._enter(folder, prefix, name, depth)
@@ -100,56 +100,62 @@ class Scan:
                 name = entry.name
                 path = prefix + name
                 try:
-                    found = entry.stat(follow_symlinks=False) if is_open else os.lstat(entry.path)
+                    file_stat = entry.stat(follow_symlinks=False) if is_open else os.lstat(entry.path)
                 except FileNotFoundError:
                     continue
-                if stat.S_ISDIR(found.st_mode):
-                    if trusts and stamps.get(path) == folder_stamp(found.st_mode) and found.st_dev == device:
+                if stat.S_ISDIR(file_stat.st_mode):
+                    if (
+                        trusts
+                        and stamps.get(path) == folder_stamp(file_stat.st_mode)
+                        and file_stat.st_dev == device
+                    ):
                         append(path)
                         folders.append(name)
                     else:
-                        others.append((name, path, found))
+                        others.append((name, path, file_stat))
                     continue
-                if found.st_nlink > 1 and stat.S_ISREG(found.st_mode):
+                if file_stat.st_nlink > 1 and stat.S_ISREG(file_stat.st_mode):
                     self._result.linked.add(path)
-                stamp = file_stamp(found)
+                stamp = file_stamp(file_stat)
                 if name == GIT_IGNORE:
                     ignore_stamp = stamp
                 if stamps.get(path) == stamp:
                     append(path)
                 else:
-                    others.append((name, path, found))
+                    others.append((name, path, file_stat))
         return others, folders, ignore_stamp
 
     def _is_new_and_built(self, prefix: str, others: list[_Entry]) -> bool:
         folder = prefix[:-1]
         return folder not in self._stamps and self._rules.is_built(folder, (name for name, *_ in others))
 
-    def _sort_in(self, folder: Handle, name: str, path: str, found: os.stat_result) -> bool:
+    def _sort_in(self, folder: Handle, name: str, path: str, file_stat: os.stat_result) -> bool:
         """Sort in what is new or has changed; return True for a folder that is to be entered."""
         if name.startswith(STAGED_PREFIX):
             return False
-        is_dir = stat.S_ISDIR(found.st_mode)
-        reason = self._reason(folder, name, path, found)
+        is_dir = stat.S_ISDIR(file_stat.st_mode)
+        reason = self._reason(folder, name, path, file_stat)
         if reason is not None:
             self._skip(path, reason, is_dir)
-        elif is_dir and self._stamps.get(path) == folder_stamp(found.st_mode):
+        elif is_dir and self._stamps.get(path) == folder_stamp(file_stat.st_mode):
             self._result.same.append(path)
         else:
-            self._result.found[path] = found
+            self._result.candidates[path] = file_stat
         return is_dir and reason is None
 
-    def _reason(self, folder: Handle, name: str, path: str, found: os.stat_result) -> UncoveredReason | None:
+    def _reason(
+        self, folder: Handle, name: str, path: str, file_stat: os.stat_result
+    ) -> UncoveredReason | None:
         """Return why nothing of a path is covered; None: at least its hash is, or a folder is entered."""
-        if not is_unicode(name) or (stat.S_ISLNK(found.st_mode) and not _leads_to_text(folder, name)):
+        if not is_unicode(name) or (stat.S_ISLNK(file_stat.st_mode) and not _leads_to_text(folder, name)):
             return "name"
-        if not stat.S_ISDIR(found.st_mode):
+        if not stat.S_ISDIR(file_stat.st_mode):
             if name == ".git":
                 return "git"
-            return None if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else "special"
-        if found.st_dev != self._device:
+            return None if stat.S_ISREG(file_stat.st_mode) or stat.S_ISLNK(file_stat.st_mode) else "special"
+        if file_stat.st_dev != self._device:
             return "mount"
-        return self._rules.folder_reason(path) if is_folder(found) else "special"
+        return self._rules.folder_reason(path) if is_folder(file_stat) else "special"
 
     def _enter(self, folder: Handle, prefix: str, name: str, depth: int) -> None:
         path = prefix + name

@@ -14,20 +14,31 @@ _FINE_NS = 50_000_000  # three ticks of the slowest system clock, that of Window
 _LARGEST = (1 << 63) - 1
 
 
-def file_stamp(found: os.stat_result) -> bytes:
+def file_stamp(file_stat: os.stat_result) -> bytes:
     """Return the stamp of anything but a folder: size, times, inode, device, mode."""
     try:
         return _FILE.pack(
-            found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev, found.st_mode
+            file_stat.st_size,
+            file_stat.st_mtime_ns,
+            file_stat.st_ctime_ns,
+            file_stat.st_ino,
+            file_stat.st_dev,
+            file_stat.st_mode,
         )
     except struct.error:  # a year far from ours, or a long inode of Windows
-        numbers = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
-        return _FILE.pack(*(number % _LARGEST for number in numbers), found.st_mode)
+        numbers = (
+            file_stat.st_size,
+            file_stat.st_mtime_ns,
+            file_stat.st_ctime_ns,
+            file_stat.st_ino,
+            file_stat.st_dev,
+        )
+        return _FILE.pack(*(number % _LARGEST for number in numbers), file_stat.st_mode)
 
 
-def modified_ns(found: os.stat_result) -> int:
+def modified_ns(file_stat: os.stat_result) -> int:
     """Return when a file was last changed, in nanoseconds since 1970 as far as they can be stored."""
-    return max(-_LARGEST, min(found.st_mtime_ns, _LARGEST))
+    return max(-_LARGEST, min(file_stat.st_mtime_ns, _LARGEST))
 
 
 def folder_stamp(mode: int) -> bytes:
@@ -35,12 +46,12 @@ def folder_stamp(mode: int) -> bytes:
     return _FOLDER.pack(stat.S_IMODE(mode))
 
 
-def is_fresh(found: os.stat_result, read_ns: int) -> bool:
+def is_fresh(file_stat: os.stat_result, read_ns: int) -> bool:
     """Return True if a file may have changed after it was read from `read_ns` on, without another stamp.
 
     What counts is the time that only the system sets. One that is a whole second may be of a file system that
     knows no finer ones; one that lies ahead is of another clock, of which nothing is certain.
     """
-    changed = found.st_mtime_ns if os.name == "nt" else found.st_ctime_ns
+    changed = file_stat.st_mtime_ns if os.name == "nt" else file_stat.st_ctime_ns
     step = _FINE_NS if changed % _SECOND_NS else _COARSE_NS
     return changed > read_ns - step

@@ -94,8 +94,8 @@ class WorkspaceTree:
         result = self._scan(trusts_folders=False)
         update = _Update()
         with OpenFolders(self.root) as folders:
-            for path in sorted(result.found.keys() - self.rows.keys()):
-                self._adopt(folders, path, update, result.found[path])
+            for path in sorted(result.candidates.keys() - self.rows.keys()):
+                self._adopt(folders, path, update, result.candidates[path])
         self._apply(update)
         self._note_skipped(result)
         self._find_pending()
@@ -112,10 +112,10 @@ class WorkspaceTree:
             result = self._scan(trusts_folders=False)
             result.rules_changed = True
         update = _Update()
-        if result.found or len(result.same) != len(self.rows):
+        if result.candidates or len(result.same) != len(self.rows):
             with OpenFolders(self.root) as folders:
-                for path in sorted(result.found):
-                    self._compare(folders, path, update, result.found[path])
+                for path in sorted(result.candidates):
+                    self._compare(folders, path, update, result.candidates[path])
                 self._find_gone(result, folders, update)
         self._apply(update)
         self._note_skipped(result)
@@ -136,19 +136,21 @@ class WorkspaceTree:
             for path in _all_with_folders(targets):
                 if self.is_outside(path):
                     continue
-                found = _stat(folders, path)
+                file_stat = _stat(folders, path)
                 row = self.rows.get(path)
-                if (found is not None and is_folder(found) and path in targets) or (
-                    row is not None and found is not None and (row.state.kind == "folder") != is_folder(found)
+                if (file_stat is not None and is_folder(file_stat) and path in targets) or (
+                    row is not None
+                    and file_stat is not None
+                    and (row.state.kind == "folder") != is_folder(file_stat)
                 ):
                     return None
-                if row is not None and row.state.kind == "folder" and (path in targets or found is None):
+                if row is not None and row.state.kind == "folder" and (path in targets or file_stat is None):
                     return None
-                if found is None:
+                if file_stat is None:
                     if row is not None:
                         self._note_gone(path, update)
-                elif self._stamps.get(path) != _stamp(found):
-                    self._compare(folders, path, update, found, is_named=path in targets)
+                elif self._stamps.get(path) != _stamp(file_stat):
+                    self._compare(folders, path, update, file_stat, is_named=path in targets)
         self._apply(update)
         return update.changes
 
@@ -163,7 +165,7 @@ class WorkspaceTree:
         with OpenFolders(self.root) as folders:
             parents = [_stat(folders, folder) for folder in above]
             is_there = _stat(folders, path) is not None
-        if not all(found is None or is_folder(found) for found in parents):
+        if not all(file_stat is None or is_folder(file_stat) for file_stat in parents):
             return False
         return path in self.rows or not is_there or self.is_outside(path)
 
@@ -186,13 +188,13 @@ class WorkspaceTree:
         states: dict[str, FileState | None] = {}
         with OpenFolders(self.root) as folders:
             for path in sorted(set(paths)):
-                row, found = self.rows.get(path), _stat(folders, path)
-                if found is None:
+                row, file_stat = self.rows.get(path), _stat(folders, path)
+                if file_stat is None:
                     states[path] = None
-                elif row is not None and row.state.stored and self._stamps.get(path) == _stamp(found):
+                elif row is not None and row.state.stored and self._stamps.get(path) == _stamp(file_stat):
                     states[path] = row.state
                 else:
-                    read = self._reader.read(folders, path, found, row, is_named=True)
+                    read = self._reader.read(folders, path, file_stat, row, is_named=True)
                     states[path] = None if read is None else read.state
         return states
 
@@ -230,10 +232,10 @@ class WorkspaceTree:
                     self.pending.clear()
                     break
                 self.pending.pop(path, None)
-                found = None if row is None else _stat(folders, path)
-                if row is None or found is None or row.stamp != _stamp(found):
+                file_stat = None if row is None else _stat(folders, path)
+                if row is None or file_stat is None or row.stamp != _stamp(file_stat):
                     continue
-                read = self._reader.read(folders, path, found, row)
+                read = self._reader.read(folders, path, file_stat, row)
                 if read is not None and read.stamp == row.stamp:
                     update.rows[path] = read
         self._apply(update)
@@ -244,9 +246,9 @@ class WorkspaceTree:
         update = _Update()
         with OpenFolders(self.root) as folders:
             for path in paths:
-                row, found = self.rows.get(path), _stat(folders, path)
-                if row is not None and found is not None and not row.state.stored:
-                    read = self._reader.read(folders, path, found, row, is_named=True)
+                row, file_stat = self.rows.get(path), _stat(folders, path)
+                if row is not None and file_stat is not None and not row.state.stored:
+                    read = self._reader.read(folders, path, file_stat, row, is_named=True)
                     if read is not None and read.stamp == row.stamp:
                         update.rows[path] = read
         self._apply(update)
@@ -275,7 +277,7 @@ class WorkspaceTree:
         folders: OpenFolders,
         path: str,
         update: _Update,
-        found: os.stat_result,
+        file_stat: os.stat_result,
         is_named: bool = False,
     ) -> None:
         """Look at a path that is new or has another stamp.
@@ -283,11 +285,11 @@ class WorkspaceTree:
         What was covered and is ignored from now on is read once more, so that this change can be undone.
         """
         row = self.rows.get(path)
-        if row is None and self._adopt(folders, path, update, found):
+        if row is None and self._adopt(folders, path, update, file_stat):
             return
         before = None if row is None else row.state
         was_covered = before is not None and before.kind == "file" and before.stored
-        present = self._reader.read(folders, path, found, row, is_named or was_covered)
+        present = self._reader.read(folders, path, file_stat, row, is_named or was_covered)
         if present is None:
             if row is not None:
                 self._note_gone(path, update)
@@ -299,14 +301,14 @@ class WorkspaceTree:
         if before is None or not _is_same(before, present.state):
             update.changes.append(FileChange(path, before, present.state))
 
-    def _adopt(self, folders: OpenFolders, path: str, update: _Update, found: os.stat_result) -> bool:
+    def _adopt(self, folders: OpenFolders, path: str, update: _Update, file_stat: os.stat_result) -> bool:
         """Note a path that was there before any scan looked at it, and return True: nobody made it."""
-        if self._has_manifest and not self._was_skipped(path, found):
+        if self._has_manifest and not self._was_skipped(path, file_stat):
             return False
         present = (
-            unread(found)
-            if stat.S_ISREG(found.st_mode)
-            else self._reader.read(folders, path, found, self.rows.get(path))
+            unread(file_stat)
+            if stat.S_ISREG(file_stat.st_mode)
+            else self._reader.read(folders, path, file_stat, self.rows.get(path))
         )
         if present is not None:
             update.rows[path] = present
@@ -314,17 +316,17 @@ class WorkspaceTree:
                 self.pending[path] = None
         return True
 
-    def _was_skipped(self, path: str, found: os.stat_result) -> bool:
+    def _was_skipped(self, path: str, file_stat: os.stat_result) -> bool:
         if not self.skipped:
             return False
         *above, _ = _with_folders(path)
         place = self.skipped.get(path)
         return any(folder in self.skipped and folder not in self._read_before for folder in above) or (
-            place is not None and place.is_folder and is_folder(found)
+            place is not None and place.is_folder and is_folder(file_stat)
         )
 
     def _find_gone(self, result: ScanResult, folders: OpenFolders, update: _Update) -> None:
-        for path in sorted(self.rows.keys() - result.same - result.found.keys()):
+        for path in sorted(self.rows.keys() - result.same - result.candidates.keys()):
             if result.is_unknown(path):
                 continue
             *above, _ = _with_folders(path)
@@ -334,11 +336,11 @@ class WorkspaceTree:
                 else:
                     update.gone.append(path)
                 continue
-            found = _stat(folders, path)  # a last look: from now on it is not covered
-            if found is None:
+            file_stat = _stat(folders, path)  # a last look: from now on it is not covered
+            if file_stat is None:
                 self._note_gone(path, update)
-            elif self._stamps[path] != _stamp(found):
-                self._compare(folders, path, update, found)
+            elif self._stamps[path] != _stamp(file_stat):
+                self._compare(folders, path, update, file_stat)
                 update.rows.pop(path, None)
             update.gone.append(path)
 
@@ -419,8 +421,8 @@ def _stat(folders: OpenFolders, path: str) -> os.stat_result | None:
     return None
 
 
-def _stamp(found: os.stat_result) -> bytes:
-    return folder_stamp(found.st_mode) if is_folder(found) else file_stamp(found)
+def _stamp(file_stat: os.stat_result) -> bytes:
+    return folder_stamp(file_stat.st_mode) if is_folder(file_stat) else file_stamp(file_stat)
 
 
 def _certain_stamp(row: SeenPath) -> bytes:

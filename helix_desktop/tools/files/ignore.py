@@ -53,8 +53,8 @@ class IgnoreFile:
         return self._rules
 
 
-def _read(path: Path, found: os.stat_result) -> IgnoreRules:
-    if not stat.S_ISREG(found.st_mode):
+def _read(path: Path, file_stat: os.stat_result) -> IgnoreRules:
+    if not stat.S_ISREG(file_stat.st_mode):
         raise _unreadable("It is a link or no file; only a file of the workspace counts.")
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

@@ -48,10 +48,10 @@ class WorkingTreeFiles:
         if entry.kind != "file":
             return WorkingTreeFile(FileState("folder"))
         with self._jail.open_file(path) as opened:
-            found = os.fstat(opened.file.fileno())
-            mode = mode or (_EXECUTABLE if found.st_mode & stat.S_IXUSR else _PLAIN)
-            if found.st_size > min(self._room, MAX_CONTENT_BYTES):
-                return WorkingTreeFile(FileState(size=found.st_size, mode=mode))
+            file_stat = os.fstat(opened.file.fileno())
+            mode = mode or (_EXECUTABLE if file_stat.st_mode & stat.S_IXUSR else _PLAIN)
+            if file_stat.st_size > min(self._room, MAX_CONTENT_BYTES):
+                return WorkingTreeFile(FileState(size=file_stat.st_size, mode=mode))
             data = opened.file.read(MAX_CONTENT_BYTES)
         self._room -= len(data)
         return WorkingTreeFile(FileState(digest=blob_id(data, self._digits), size=len(data), mode=mode), data)

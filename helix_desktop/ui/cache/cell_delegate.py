@@ -59,10 +59,10 @@ class CacheDelegate(QStyledItemDelegate):
     """Paints cells straight from their rows; the table paints backgrounds and lines, a whole row at once."""
 
     def __init__(
-        self, model: CacheTableModel, parent: QObject | None = None, now: ClockMs = wall_clock_ms
+        self, model: CacheTableModel, parent: QObject | None = None, clock: ClockMs = wall_clock_ms
     ) -> None:
         super().__init__(parent)
-        self._model, self._now = model, now
+        self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
         self._is_mirrored = False  # the cell that is being painted
         self.tint(LIGHT)
@@ -110,7 +110,7 @@ class CacheDelegate(QStyledItemDelegate):
     ) -> bool:
         """Show a cell's tooltip, but none that repeats what the cell shows in full."""
         column, row = COLUMNS[index.column()], self._model.entry(index.row())
-        text = column.text(row, self._now()) if row is not None else ""
+        text = column.text(row, self._clock()) if row is not None else ""
         room = option.rect.width() - 2 * PAD
         is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
         if is_repeated and self._elide(text, column.style, room) == text:
@@ -123,7 +123,7 @@ class CacheDelegate(QStyledItemDelegate):
         if row is None:
             self._placeholder(painter, rect, column.style, self._model.digest_at(index.row()))
             return
-        text = column.text(row, self._now())
+        text = column.text(row, self._clock())
         if column.style == "pill":
             room = rect.width() - EDGE - _PILL_PAD
             text = self._pill_metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)

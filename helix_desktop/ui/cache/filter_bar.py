@@ -55,9 +55,9 @@ class CacheFilterBar(Themed, QWidget):
     delete_requested = Signal(str)
     """A saved filter, by its name."""
 
-    def __init__(self, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__()
-        self._now = now
+        self._clock = clock
         self._sort = CacheSort()
         self._counter_texts = ("", "")
         self._options: dict[OptionSlot, FilterOption] = {}
@@ -156,7 +156,7 @@ class CacheFilterBar(Themed, QWidget):
 
     def apply_saved(self, saved: SavedFilter) -> None:
         """Narrow the table to a saved filter instead of the current one; the order stays."""
-        self._options = {option.slot: option for option in restored_options(saved.conditions, self._now())}
+        self._options = {option.slot: option for option in restored_options(saved.conditions, self._clock())}
         self._set_words(saved.text, session_only=saved.session_only)
 
     def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
@@ -173,7 +173,7 @@ class CacheFilterBar(Themed, QWidget):
 
     def filter_menu(self) -> QMenu:
         """Return a menu of what the table can be narrowed to."""
-        menu = filter_menu(self, self._options, self._tools, self._sessions, self._now(), self.toggle)
+        menu = filter_menu(self, self._options, self._tools, self._sessions, self._clock(), self.toggle)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 

@@ -49,11 +49,11 @@ class CacheTable(Themed, QTableView):
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
-    def __init__(self, model: CacheTableModel, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, model: CacheTableModel, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__()
         self._model = model
         self.columns = ColumnLayout(self)
-        self._delegate = CacheDelegate(model, self, now)
+        self._delegate = CacheDelegate(model, self, clock)
         self._hovered = -1
         self.setModel(model)
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room

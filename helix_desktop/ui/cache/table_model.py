@@ -40,10 +40,10 @@ class CacheTableModel(QAbstractTableModel):
     """The cells of `pages`, the rows of which arrive when they are looked at."""
 
     def __init__(
-        self, start: StartCoroutine, parent: QObject | None = None, now: ClockMs = wall_clock_ms
+        self, start: StartCoroutine, parent: QObject | None = None, clock: ClockMs = wall_clock_ms
     ) -> None:
         super().__init__(parent)
-        self._now = now
+        self._clock = clock
         self.pages = RowPages(start, self)
         self.pages.changed.connect(self._emit_changed)
         self._sort, self._is_searching = CacheSort(), False
@@ -121,7 +121,7 @@ class CacheTableModel(QAbstractTableModel):
         if row is None:
             return self.digest_at(index.row()) if column.key == "digest" else None
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(row, self._now())
+            return column.text(row, self._clock())
         return _tip(row, column.key) or None
 
     def flags(self, index: Index) -> Qt.ItemFlag:

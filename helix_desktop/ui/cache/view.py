@@ -62,7 +62,7 @@ class CacheBrowser(Themed, QWidget):
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
 
     def __init__(
-        self, start: StartCoroutine, now: ClockMs = wall_clock_ms, parent: QWidget | None = None
+        self, start: StartCoroutine, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None
     ) -> None:
         """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
         super().__init__(parent)
@@ -77,12 +77,12 @@ class CacheBrowser(Themed, QWidget):
         self._canceled_filter: CacheFilter | None = None  # whose search the user ended
         self._slow = QTimer(self, singleShot=True, interval=_SLOW_MS)  # until an answer is said to be slow
         self._slow.timeout.connect(self._update_visibility)
-        self.model = CacheTableModel(start, self, now)
-        self.table = CacheTable(self.model, now)
+        self.model = CacheTableModel(start, self, clock)
+        self.table = CacheTable(self.model, clock)
         mark_pane_stop(self.table)
-        self.preview = Preview(start, now)
+        self.preview = Preview(start, clock)
         self.entry_actions = EntryActions(self.table, self.preview)
-        self.filter_bar = CacheFilterBar(now)
+        self.filter_bar = CacheFilterBar(clock)
         self.handover_hits = HandoverHits()
         self.empty = EmptyState("database", "")
         self.no_match = EmptyState("search", tr("No entries match this filter"), tr("Clear filter"))

@@ -35,11 +35,11 @@ class ChangeListView(Themed, QListView):
     visible_changed = Signal()
     """Other rows may be in sight, once they are."""
 
-    def __init__(self, counts_of: CountsOf, now: ClockMs) -> None:
+    def __init__(self, counts_of: CountsOf, clock: ClockMs) -> None:
         """Start empty; `counts_of` is the model's, `now` for words like "2 min ago"."""
         super().__init__()
         self.list_model = ChangeListModel(counts_of, self)
-        self._delegate = ChangeDelegate(self.list_model, self, now)
+        self._delegate = ChangeDelegate(self.list_model, self, clock)
         self.setModel(self.list_model)
         self.setItemDelegate(self._delegate)
         self.setObjectName("change_list")

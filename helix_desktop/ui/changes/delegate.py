@@ -41,10 +41,10 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | _VCENTER
 class ChangeDelegate(QStyledItemDelegate):
     """Paints a turn's heading on one line, a file on two, a step of a file on one."""
 
-    def __init__(self, model: ChangeListModel, view: QWidget, now: ClockMs) -> None:
+    def __init__(self, model: ChangeListModel, view: QWidget, clock: ClockMs) -> None:
         """`now` is for words like "2 min ago"."""
         super().__init__(view)
-        self._model, self._now = model, now
+        self._model, self._clock = model, clock
         self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
@@ -166,7 +166,7 @@ class ChangeDelegate(QStyledItemDelegate):
         return place.x() - _GAP
 
     def _when(self, row: FileRow) -> str:
-        return when_text(row.last, self._now())
+        return when_text(row.last, self._clock())
 
     def _inside(self, box: QRectF) -> QRectF:
         return box.adjusted(FOLD_PX, 0, -_EDGE, 0)

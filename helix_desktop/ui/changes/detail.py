@@ -70,10 +70,10 @@ class ChangeDetail(Themed, QWidget):
     diff_built = Signal(QWidget)
     """The text of the diff was built, when the first one was to be shown."""
 
-    def __init__(self, start: StartCoroutine | None, now: ClockMs) -> None:
+    def __init__(self, start: StartCoroutine | None, clock: ClockMs) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
-        self._start, self._now = start, now
+        self._start, self._clock = start, clock
         self.entry: Entry | None = None
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
@@ -222,7 +222,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_note(
             moved if moved and file.kind != "same" else kind_text(file.kind),
             who_text(file.last) if file.is_step else makers_text(file.steps),
-            when_text(file.last, self._now(), with_time=True),
+            when_text(file.last, self._clock(), with_time=True),
             "" if file.is_covered else tr("can't be undone"),
         )
         self.show_turn_lines(None)  # the diff has its own
@@ -237,7 +237,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_note(
             group_files_text(group),
             "" if group.is_revert else tr.plural(len(group.steps), "%n step", "%n steps"),
-            when_text(group.steps[-1], self._now(), with_time=True),
+            when_text(group.steps[-1], self._clock(), with_time=True),
         )
         self._show_status(group)
         self.show_turn_lines(None)

@@ -63,7 +63,7 @@ class ChangesPage(Themed, QWidget):
     def __init__(
         self,
         start: StartCoroutine | None = None,
-        now: ClockMs = wall_clock_ms,
+        clock: ClockMs = wall_clock_ms,
         parent: QWidget | None = None,
     ) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
@@ -72,10 +72,10 @@ class ChangesPage(Themed, QWidget):
         self._line_counts: dict[Contents, LineCounts] = {}
         self._has_own_width = False  # of the list: the user moved the handle
         self.filter_bar = ChangesFilterBar()
-        self.list = ChangeListView(self.counts_of, now)
+        self.list = ChangeListView(self.counts_of, clock)
         mark_pane_stop(self.list)
         self.change_actions = ChangeActions(self.list)
-        self.detail = ChangeDetail(start, now)
+        self.detail = ChangeDetail(start, clock)
         self.coverage = FileCoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))

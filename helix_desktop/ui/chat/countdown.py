@@ -14,9 +14,9 @@ _TICK_MS = 200  # often enough that each second is seen to change in time
 class Countdown(QObject):
     """Tells how many seconds are left: at once, and whenever that changes. `now` gives seconds."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._now = now
+        self._clock = clock
         self._until = 0.0
         self._last_seconds = -1
         self._on_tick: Callable[[int], None] = lambda _: None
@@ -31,13 +31,13 @@ class Countdown(QObject):
 
     def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
         """Count down from so many seconds; a former countdown ends."""
-        self._until, self._last_seconds, self._on_tick = self._now() + wait_s, -1, on_tick
+        self._until, self._last_seconds, self._on_tick = self._clock() + wait_s, -1, on_tick
         self._timer.start()
         self.tick()
 
     def tick(self) -> None:
         """Report the time left, unless it was reported already."""
-        left = max(0, math.ceil(self._until - self._now()))
+        left = max(0, math.ceil(self._until - self._clock()))
         if left == 0:
             self.stop()
         if left != self._last_seconds:

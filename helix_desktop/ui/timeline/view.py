@@ -94,10 +94,10 @@ class Timeline(Themed, QWidget):
     step_chosen = Signal(int)  # its event, to look at what was sent then; 0: now
     scrolled = Signal()
 
-    def __init__(self, now: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
+    def __init__(self, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
         """`now` is for words like "2 min ago"."""
         super().__init__(parent)
-        self._now = now
+        self._clock = clock
         self._state = TimelineState()
         self._past_step: Step | None = None
         self._unfolded: dict[int, bool] = {}
@@ -307,12 +307,12 @@ class Timeline(Themed, QWidget):
         self._fallbacks.setVisible(bool(rate.fallbacks))
 
     def _update_times(self) -> None:
-        now = self._now()
+        now = self._clock()
         for label in self.findChildren(TimeLabel):
             label.update_time(now)
 
     def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
-        now = self._now()
+        now = self._clock()
         match card:
             case HandoverCard():
                 return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, is_live))

@@ -34,7 +34,7 @@ Shot = Callable[[Theme], QWidget]
 
 def make_page(theme: Theme, state: ChangesState, width: int = 826, height: int = 760) -> ChangesPage:
     """Return the page on screen, the lines of each file counted."""
-    page = ChangesPage(now=lambda: NOW_MS)
+    page = ChangesPage(clock=lambda: NOW_MS)
     retint(page, theme)
     page.resize(width, height)
     page.show()

@@ -31,7 +31,7 @@ from tests.support.galleries.panes_samples import NOW_MS
 @pytest.fixture
 def page(qtbot: QtBot) -> ChangesPage:
     """The page on screen, with two turns."""
-    page = ChangesPage(now=lambda: NOW_MS)
+    page = ChangesPage(clock=lambda: NOW_MS)
     qtbot.addWidget(page)
     page.resize(826, 700)
     page.show()

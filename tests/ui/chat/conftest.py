@@ -31,7 +31,7 @@ def slice_s() -> float | None:
 def view(qtbot: QtBot, clock: Callable[[], float], slice_s: float | None) -> Iterator[ChatView]:
     """Return a conversation without its page."""
     fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
-    chat_view = ChatView(ChatModel(), LIGHT, now=clock)
+    chat_view = ChatView(ChatModel(), LIGHT, clock=clock)
     qtbot.addWidget(chat_view)
     if slice_s is not None:
         chat_view.chat_viewport.slice_s = slice_s

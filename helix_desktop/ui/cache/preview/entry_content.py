@@ -44,9 +44,9 @@ class EntryContent(ContentViewer):
     part_built = Signal(QWidget)
     """A part that takes keys was built, when its view was first needed."""
 
-    def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__(start)
-        self._begin, self._now = start, now
+        self._begin, self._clock = start, clock
         self._row: CacheRow | None = None
         self._previous: CacheRow | None = None
         self._has_diff = False
@@ -265,6 +265,6 @@ class EntryContent(ContentViewer):
         previous = self._previous
         if previous is None:
             return ""
-        time = format_relative_time(previous.created_at_ms, self._now(), with_time=True)
+        time = format_relative_time(previous.created_at_ms, self._clock(), with_time=True)
         size = format_size(previous.size)
         return tr("Compared with the previous version · {time} · {size}", time=time, size=size)

@@ -44,12 +44,12 @@ class Preview(Themed, QWidget):
     verify_requested = Signal(str)
     export_requested = Signal(str)
 
-    def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__()
-        self._now = now
+        self._clock = clock
         self._state: PreviewState | None = None
         self._lines = (0, 0)
-        self.content = EntryContent(start, now)
+        self.content = EntryContent(start, clock)
         self._build_parts()
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
@@ -214,7 +214,7 @@ class Preview(Themed, QWidget):
             tr("{tokens} tokens", tokens=tokens_text(row)),
             tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",
             tr.plural(row.references, "%n reference", "%n references"),
-            format_relative_time(row.created_at_ms, self._now(), with_time=True),
+            format_relative_time(row.created_at_ms, self._clock(), with_time=True),
             tr("pinned") if row.is_pinned else "",
         )
         return " · ".join(filter(None, parts))

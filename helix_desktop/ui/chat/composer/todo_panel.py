@@ -95,7 +95,7 @@ class TodoPanel(Themed, QWidget):
         super().__init__()
         self._model, self._running, self._open = model, False, False
         self.items: tuple[TodoItem, ...] = ()
-        self._ring, self._done, self._now = (
+        self._ring, self._done, self._current = (
             _StatusIcon(),
             TextLine("", 12, 600),
             TextLine("", 12, role="muted"),
@@ -135,7 +135,7 @@ class TodoPanel(Themed, QWidget):
         head = _Head()
         head.pressed.connect(self._toggle)
         head.setCursor(Qt.CursorShape.PointingHandCursor)
-        line = row(self._ring, self._done, self._now, self._arrow, margins=(13, 3, 5, 3), gap=9)
+        line = row(self._ring, self._done, self._current, self._arrow, margins=(13, 3, 5, 3), gap=9)
         line.setStretch(2, 1)
         head.setLayout(line)
         self.frame = QFrame()
@@ -177,7 +177,7 @@ class TodoPanel(Themed, QWidget):
         self._done.set_text(
             tr("{done} of {total} done", done=done, total=len(self.items)) if self.items else ""
         )
-        self._now.set_text(escape_invisible(current_item(self.items)))
+        self._current.set_text(escape_invisible(current_item(self.items)))
         clear_layout(self._list)
         for item in self.items:
             role: TextRole = "muted" if item.status == "done" else "text"

@@ -18,9 +18,9 @@ SETTLE_S = 0.4
 class ApprovalClickGuard(QObject):
     """Notes when cards that ask arrive, move, or get more room to be seen in. `now` gives seconds."""
 
-    def __init__(self, chat_viewport: ChatViewport, now: Callable[[], float]) -> None:
+    def __init__(self, chat_viewport: ChatViewport, clock: Callable[[], float]) -> None:
         super().__init__(chat_viewport)
-        self._chat_viewport, self._model, self._now = chat_viewport, chat_viewport.model, now
+        self._chat_viewport, self._model, self._clock = chat_viewport, chat_viewport.model, clock
         self._shown_since: dict[RowKey, float] = {}
         self._places: dict[RowKey, tuple[int, ...]] = {}
         self._still_since: dict[RowKey, float] = {}  # of cards that have moved
@@ -32,12 +32,12 @@ class ApprovalClickGuard(QObject):
 
     def accepts(self, key: RowKey, action: RowAction) -> bool:
         """Return False for an answer to a card that came a moment ago."""
-        settled = self._now() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
+        settled = self._clock() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
         return settled or not isinstance(action, Decide | AllowAllOnce | AnswerQuestion)
 
     def accepts_click(self, key: RowKey, action: RowAction) -> bool:
         """Return False for a click on a card that came, or moved under the pointer, a moment ago."""
-        settled = self._now() - self._still_since.get(key, float("-inf")) >= SETTLE_S
+        settled = self._clock() - self._still_since.get(key, float("-inf")) >= SETTLE_S
         return self.accepts(key, action) and (settled or not isinstance(action, Decide | AllowAllOnce))
 
     def _note_moves(self) -> None:
@@ -50,7 +50,7 @@ class ApprovalClickGuard(QObject):
                 tops = (round(widget.mapToGlobal(rect.topLeft()).y()) for rect in buttons)
                 places[key] = self._chat_viewport.column.height, *tops
                 if self._places.get(key, places[key]) != places[key]:
-                    self._still_since[key] = self._now()
+                    self._still_since[key] = self._clock()
         self._places = places
 
     def _reset(self) -> None:
@@ -63,4 +63,4 @@ class ApprovalClickGuard(QObject):
         rows = self._model.raw_rows()
         for at in range(index, len(rows)):
             if isinstance(rows[at], AskRow):
-                self._shown_since[rows[at].key] = self._now()
+                self._shown_since[rows[at].key] = self._clock()

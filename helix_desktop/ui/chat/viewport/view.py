@@ -71,7 +71,7 @@ class ChatView(Themed, QAbstractScrollArea):
         model: ChatModel,
         theme: Theme,
         parent: QWidget | None = None,
-        now: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`now` gives seconds."""
         super().__init__(parent)
@@ -90,7 +90,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self.model_updates = ModelUpdates(self.chat_viewport)
         self._selection = Selection(model, items)
         self.finder = ChatFinder(self.chat_viewport)
-        guard = ApprovalClickGuard(self.chat_viewport, now)
+        guard = ApprovalClickGuard(self.chat_viewport, clock)
         self._mouse = MouseHandler(self.chat_viewport, self._selection, self.viewport(), guard)
         self._interactions = RowInteractions(
             self.chat_viewport, self._mouse, self._selection, self.finder, guard
