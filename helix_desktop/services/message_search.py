@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 Speaker = Literal["user", "agent"]
 
 _MAX_REMEMBERED = 40_000_000  # characters of messages that stay in memory while the user types
-_LEAD_CHARS = 30  # of an excerpt, before its first word
+_LEAD_CHARS = 30  # of an excerpt before its first word, where a list has the width for it
 _STEP = 1_000  # events or messages between two looks whether the search still goes on
 
 
@@ -66,8 +66,19 @@ class MessageSearch:
     memory then.
     """
 
-    def __init__(self, sessions: Iterable[SearchedSession]) -> None:
-        """Search these sessions, last used first."""
+    def __init__(
+        self,
+        sessions: Iterable[SearchedSession],
+        *,
+        per_session: int | None = None,
+        lead_chars: int = _LEAD_CHARS,
+    ) -> None:
+        """Search these sessions, last used first, for at most `per_session` messages of each (None: for all).
+
+        An excerpt has at most `lead_chars` characters before its first word.
+        """
+        self._per_session, self._lead_chars = per_session, lead_chars
+        self.unread: set[str] = set()  # sessions that could not be read by the newest search
         self._sessions = sorted(sessions, key=lambda session: session.summary.updated, reverse=True)
         self._ids = {(session.workspace_id, session.summary.id) for session in self._sessions}
         self._messages: dict[tuple[str, str], list[_Message]] = {}
@@ -76,15 +87,19 @@ class MessageSearch:
     async def find(self, terms: Sequence[str], limit: int) -> AsyncGenerator[list[MessageHit]]:
         """Yield messages with all of the normalized words, session by session, at most `limit`, newest first.
 
-        A session that cannot be read is left out. Ends between two steps when the caller is cancelled.
+        A session that cannot be read is left out, and in `unread`. Ends between two steps when the caller is
+        cancelled.
         """
+        self.unread = set()
         for session in self._sessions:
             stop_event = threading.Event()
             try:
                 messages = await self._read(session, stop_event)
-                found = await asyncio.to_thread(_matches, messages, terms, limit, stop_event)
+                most = min(limit, self._per_session or limit)
+                found = await asyncio.to_thread(_matches, messages, terms, most, self._lead_chars, stop_event)
             except StoreError as error:
                 _log.warning("The messages of session %s are not searched: %s", session.summary.id, error)
+                self.unread.add(session.summary.id)
                 continue
             finally:
                 stop_event.set()  # cancelling does not end a thread
@@ -156,7 +171,11 @@ def _drop(messages: dict[tuple[str, str], list[_Message]]) -> None:
 
 
 def _matches(
-    messages: Sequence[_Message], terms: Sequence[str], limit: int, stop_event: threading.Event
+    messages: Sequence[_Message],
+    terms: Sequence[str],
+    limit: int,
+    lead_chars: int,
+    stop_event: threading.Event,
 ) -> list[tuple[_Message, str]]:
     """Return the first messages with all words, each with an excerpt."""
     first, *others = sorted(terms, key=len, reverse=True)  # a long word is in few messages
@@ -166,26 +185,28 @@ def _matches(
             break
         for message in messages[start : start + _STEP]:
             if first in message.normalized and all(term in message.normalized for term in others):
-                found.append((message, _excerpt(message, terms)))
+                found.append((message, _excerpt(message, terms, lead_chars)))
                 if len(found) == limit:
                     return found
     return found
 
 
-def _excerpt(message: _Message, terms: Sequence[str]) -> str:
-    """Return the best line of a message around its first word."""
+def _excerpt(message: _Message, terms: Sequence[str], lead_chars: int) -> str:
+    """Return the line of a message that has most of the words, around the longest of them."""
     matches = find_matches(terms, message.text.encode("utf-8", "replace"), "", lambda: True)
     # A phrase that only the folded text holds has no line of its own.
     if matches is None or not matches.best:
         return message.text[:160]
-    return _from_near_first(matches.best[0].excerpt, terms)
+    lines = (match.excerpt for match in matches.best)
+    best = max(lines, key=lambda line: sum(term in normalize(line) for term in terms))
+    return _from_near_longest(best, terms, lead_chars)
 
 
-def _from_near_first(excerpt: str, terms: Sequence[str]) -> str:
-    """Return an excerpt from shortly before its first word on: a list cuts it at its end."""
+def _from_near_longest(excerpt: str, terms: Sequence[str], lead_chars: int) -> str:
+    """Return an excerpt from shortly before its longest word on: a list cuts it at its end."""
     folded = normalize(excerpt)
-    first = min((at for at in map(folded.find, terms) if at >= 0), default=0)
-    if first <= _LEAD_CHARS or len(folded) != len(excerpt):
+    first = folded.find(max((term for term in terms if term in folded), key=len, default=""))
+    if first <= lead_chars or len(folded) != len(excerpt):
         return excerpt
-    space = excerpt.find(" ", first - _LEAD_CHARS, first)
-    return f"…{excerpt[space + 1 if space >= 0 else first - _LEAD_CHARS :]}"
+    space = excerpt.find(" ", first - lead_chars, first)
+    return f"…{excerpt[space + 1 if space >= 0 else first - lead_chars :]}"

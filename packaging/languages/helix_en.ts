@@ -23220,6 +23220,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
+            <source>No session has this in its title or messages.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <source>No session has this in its title.</source>
             <translation type="unfinished" />
         </message>
@@ -23482,6 +23487,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Searching messages…</source>
             <translation type="unfinished" />
@@ -23627,6 +23633,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Trash…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
+            <source>Type two letters to search messages too.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23877,6 +23888,14 @@
             <translation>
                 <numerusform>%n session</numerusform>
                 <numerusform>%n sessions</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/session_search.py" />
+            <source>%n sessions can't be read and aren't searched.</source>
+            <translation>
+                <numerusform>%n session can't be read and isn't searched.</numerusform>
+                <numerusform>%n sessions can't be read and aren't searched.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -24246,6 +24265,14 @@
             <source>One of them: {reason}</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/session_search.py" />
+            <source>Only the newest %n sessions with these words in their messages.</source>
+            <translation>
+                <numerusform>Only the newest %n session with these words in its messages.</numerusform>
+                <numerusform>Only the newest %n sessions with these words in their messages.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>Open</source>
@@ -24537,6 +24564,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>This link points to {workspace}, which was removed from the list.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/session_search.py" />
+            <source>Titles and messages of this workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

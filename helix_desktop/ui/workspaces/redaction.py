@@ -189,6 +189,7 @@ class RedactionPresenter:
         if session:
             await self._workspace_controller.open_session(session)
         self._cache.refresh()
+        self._window.sidebar.search.clear()  # it may show a line with the secret
         await self._workspace_controller.sidebar.refresh()
 
     def _on_progress(self, done: int, total: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
 
@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
@@ -20,6 +19,7 @@ from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.searched_sessions import searched_sessions, show_message
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
@@ -38,7 +38,7 @@ class SwitcherPresenter(QObject):
     ) -> None:
         super().__init__(context.window)
         self._services, self._async_actions = context.services, context.async_actions
-        self._switcher, self._workspaces, self._navigation = context.window.switcher, workspaces, navigation
+        self._switcher, self._workspaces = context.window.switcher, workspaces
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
         self._search: MessageSearch | None = None
         self._terms: Sequence[str] = ()  # of the hits that are listed
@@ -51,7 +51,9 @@ class SwitcherPresenter(QObject):
         switcher.session_selected.connect(
             lambda *where: start(workspaces.open_in_front(*where), "open session")
         )
-        switcher.message_selected.connect(lambda *where: start(self._show_message(*where), "show message"))
+        switcher.message_selected.connect(
+            lambda *place: start(show_message(workspaces, navigation, place, self._terms), "show message")
+        )
         switcher.new_session_requested.connect(
             lambda identity: start(workspaces.new_session_in(identity), "new session")
         )
@@ -61,10 +63,7 @@ class SwitcherPresenter(QObject):
         listed: list[SearchedSession] = []
         for workspace in list(self._services.open_workspaces.values()):
             with suppress(StoreError):  # it says so itself
-                listed += [
-                    SearchedSession(workspace.id, summary, _log_reader(workspace, summary.id))
-                    for summary in await workspace.store.sessions()
-                ]
+                listed += await searched_sessions(workspace)
         listed.sort(key=lambda session: session.summary.updated, reverse=True)
         self._sessions = {(session.workspace_id, session.summary.id): session for session in listed}
         if self._switcher.isVisible():
@@ -149,22 +148,6 @@ class SwitcherPresenter(QObject):
         if self._search is not None:
             self._async_actions.start(self._search.forget(), "forget messages")
         self._search, self._sessions = None, {}
-
-    async def _show_message(self, workspace_id: str, session: str, seq: int) -> None:
-        """Show a message at its place in its session."""
-        await self._workspaces.open_in_front(workspace_id, session)
-        conversation = self._workspaces.session_controller.conversation
-        if conversation is not None and conversation.session.id == session:
-            self._navigation.show_event(seq, mark=max(self._terms, key=len, default=""))
-
-
-def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
-    async def read() -> list[RecordedEvent]:
-        conversation = workspace.find_open(session)
-        # A copy: the log of an open session grows.
-        return await workspace.store.events(session) if conversation is None else [*conversation.session.log]
-
-    return read
 
 
 def _badge(workspace: OpenWorkspace | None, session: str) -> WorkspaceBadge:

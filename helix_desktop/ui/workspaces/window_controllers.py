@@ -43,6 +43,7 @@ from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.rewind import RewindController
 from helix_desktop.ui.workspaces.session_places import SessionPlaceController
+from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.switcher_presenter import SwitcherPresenter
@@ -113,6 +114,7 @@ class WindowControllers:
         )
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
+        SessionSearchPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)
         SessionPlaceController(context, workspaces)
         BranchController(context, workspaces, self.reverts)

@@ -20,17 +20,11 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import (
     WorkspaceRow,
-    default_color,
-    default_initials,
-    disambiguate,
-    distinct_colors,
-    matches_query,
 )
 from helix_desktop.ui.shell.sidebar.session_model import WHEN_ROLE
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem, day_group
+from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.words.git import git_text
-from helix_desktop.words.times import format_short_time
 from tests.support.window.buttons import find_button, find_buttons
 
 _NONE = Qt.KeyboardModifier.NoModifier
@@ -174,18 +168,43 @@ def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sid
     assert len(visible_texts(sidebar)) == 6
 
 
-def test_a_search_without_hits_can_go_on_in_all_messages_or_be_cleared(
-    qtbot: QtBot, sidebar: Sidebar
-) -> None:
+def test_a_search_can_go_on_in_all_messages_or_be_cleared(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.search.setText("nothing like this ")
     with qtbot.waitSignal(sidebar.message_search_requested) as blocker:
         find_button(sidebar, "search_messages").click()
     assert blocker.args == ["nothing like this"]
+    assert sidebar.search.text() == "", "here the search is over"
+    sidebar.search.setText("nothing like this")
     button = find_button(sidebar, "clear_search")
     assert button.isVisible()
 
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert sidebar.session_list.isVisible()
+
+
+def test_sessions_are_found_by_their_messages_and_open_there(qtbot: QtBot, sidebar: Sidebar) -> None:
+    view = sidebar.session_list
+    sidebar.search.setFocus()
+    with qtbot.waitSignal(sidebar.messages_requested, check_params_cb=bool) as asked:
+        sidebar.search.setText("lexer ")
+    assert asked.args == ["lexer"]
+    assert not view.isVisible()
+    found = {"c": FoundMessage(7, "…fix the lexer"), "gone": FoundMessage(2, "the lexer")}
+    sidebar.show_found("lex", found)
+    assert not view.isVisible(), "an older search"
+    sidebar.show_found("lexer", found)
+    assert visible_texts(sidebar) == ["Earlier", "Design review"]
+    description = view.index_of("c").data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "…fix the lexer" in description
+    with qtbot.waitSignal(sidebar.message_selected) as opened:
+        QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
+    assert opened.args == ["c", 7]
+
+    sidebar.search.setText("parser")
+    sidebar.show_found("parser", {"a": FoundMessage(3, "the parser")})
+    with qtbot.waitSignal(sidebar.session_selected) as selected:
+        QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
+    assert selected.args == ["a"], "its title has the word"
 
 
 def test_the_keyboard_stays_in_a_search_without_hits(sidebar: Sidebar) -> None:
@@ -233,24 +252,6 @@ def test_a_closed_workspace_is_labeled_and_claims_no_numbers(sidebar: Sidebar) -
     sidebar.show_sessions(SESSIONS, NOW)
     sidebar.show_closed("")
     assert sidebar.session_list.isVisible()
-
-
-@pytest.mark.parametrize(
-    ("paths", "words"),
-    [
-        (["/a/work/app", "/a/home/app"], ["work", "home"]),
-        (["/a/x/src/app", "/b/y/src/app"], ["x/src", "y/src"]),
-        (["/a/one", "/a/two"], ["/a/one", "/a/two"]),
-    ],
-)
-def test_folders_with_the_same_name_are_distinguishable(paths: list[str], words: list[str]) -> None:
-    assert disambiguate(paths) == words
-
-
-def test_similar_workspaces_have_different_colors() -> None:
-    colors = distinct_colors([f"w{number}" for number in range(8)])
-
-    assert len(set(colors.values())) == 8
 
 
 def test_arrows_skip_headings_and_enter_opens(qtbot: QtBot, sidebar: Sidebar) -> None:
@@ -436,48 +437,6 @@ def test_esc_and_a_click_outside_close_the_switcher(qtbot: QtBot, window: MainWi
     window.switcher.open()
     QTest.mouseClick(window.top_bar, Qt.MouseButton.LeftButton, _NONE, QPoint(5, 5))
     assert not window.switcher.isVisible()
-
-
-@pytest.mark.parametrize(
-    ("name", "initials"),
-    [
-        ("helix-desktop", "HD"),
-        ("Helix", "HE"),
-        ("repo2", "R2"),
-        ("2048", "20"),
-        ("weather_bot v2", "WB"),
-        ("数据", "数"),
-        ("", "?"),
-        ("...", "?"),
-    ],
-)
-def test_initials_come_from_the_words_of_a_name(name: str, initials: str) -> None:
-    assert default_initials(name) == initials
-
-
-def test_a_workspace_keeps_its_color() -> None:
-    assert default_color("4f9b") == default_color("4f9b")
-    assert WorkspaceRow("x", "n", "/p", color="#123456").display_color() == "#123456"
-
-
-@pytest.mark.parametrize(
-    ("ago", "group", "when"),
-    [
-        (timedelta(seconds=20), "today", "now"),
-        (timedelta(hours=3), "today", "12:04"),
-        (timedelta(hours=16), "yesterday", "Thu"),
-        (timedelta(days=8), "earlier", "12 Nov"),
-        (timedelta(days=400), "earlier", "16 Oct 2025"),
-    ],
-)
-def test_relative_times_in_words(ago: timedelta, group: str, when: str) -> None:
-    assert day_group(ms(NOW - ago), NOW) == group
-    assert format_short_time(ms(NOW - ago), NOW) == when
-
-
-def test_search_needs_every_word() -> None:
-    assert matches_query("fix PARSER", "Fix the parser", "opus")
-    assert not matches_query("fix lexer", "Fix the parser", "opus")
 
 
 def test_tab_stays_in_the_switcher_and_enter_presses_its_button(qtbot: QtBot, window: MainWindow) -> None:

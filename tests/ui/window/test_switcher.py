@@ -72,8 +72,8 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         await until(lambda: rig.conversation.session.id == session, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
-        assert not switcher.isVisible()
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
+        await _check_the_list_of_sessions(rig, session)
 
         # The signs limit what is searched; a command is run, and listed first from now on.
         commands.switch_workspace.trigger()
@@ -95,6 +95,19 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
             lambda: rig.wiring.active_workspace.id == second and not rig.rows(UserRow), "a new session"
         )
         await _check_an_opening_workspace(rig, first)
+
+
+async def _check_the_list_of_sessions(rig: WindowRig, session: str) -> None:
+    """It finds a session of this workspace by a message, and opens it there."""
+    assert not rig.window.switcher.isVisible()
+    await rig.wiring.workspace_controller.new_session()
+    sidebar = rig.window.sidebar
+    sidebar.search.setFocus()
+    QTest.keyClicks(sidebar.search, "lexer fixed")
+    await until(lambda: bool(sidebar.session_list.sessions()), "the session")
+    QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
+    await until(lambda: rig.conversation.session.id == session, "its session")
+    await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
 
 
 async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:

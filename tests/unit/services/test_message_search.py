@@ -80,6 +80,7 @@ async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else
     below = searched("b", branch, updated=5, branch_of="a", branch_seq=3)
     search = MessageSearch([searched("a", log), below, damaged])
     assert [(hit.session, hit.seq) for hit in await find(search, "fix")] == [("b", 4), ("a", 3), ("a", 2)]
+    assert search.unread == {"c"}
     # Its parent is gone: what it has of it is found there.
     assert [hit.seq for hit in await find(MessageSearch([below]), "lexer")] == [2]
 
@@ -97,6 +98,21 @@ async def test_the_excerpt_begins_shortly_before_its_first_word() -> None:
     (hit,) = await find(MessageSearch([searched("a", log)]), "lexer")
     assert hit.excerpt.startswith("…")
     assert 0 < hit.excerpt.index("lexer") <= 31
+    (hit,) = await find(MessageSearch([searched("a", log)], lead_chars=10), "lexer")
+    assert 0 < hit.excerpt.index("lexer") <= 11
+
+
+async def test_the_excerpt_is_the_line_with_most_words() -> None:
+    log = make_log([(True, "What the waters of the sea did\nthe test of the gale at noon\nat last")])
+    (hit,) = await find(MessageSearch([searched("a", log)], lead_chars=4), "at gale")
+    assert hit.excerpt == "…gale at noon"
+
+
+async def test_a_list_of_sessions_asks_for_the_newest_message_of_each() -> None:
+    log = make_log([(True, "fix the lexer"), (False, "the lexer is fixed")])
+    sessions = [searched("a", log, updated=2), searched("b", log, updated=1)]
+    search = MessageSearch(sessions, per_session=1)
+    assert [(hit.session, hit.seq) for hit in await find(search, "lexer")] == [("a", 3), ("b", 3)]
 
 
 async def test_commands_and_paths_of_calls_are_found_at_their_answer() -> None:

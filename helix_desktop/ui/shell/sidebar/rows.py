@@ -13,6 +13,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
+_MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
+
 WorkspaceBadge = Literal["", "running", "waiting", "missing"]
 
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
@@ -94,6 +96,12 @@ def badge_label(badge: WorkspaceBadge) -> str:
             return tr("Folder not found")
         case "":
             return ""
+
+
+def message_words(words: str) -> str:
+    """Return the words of a search that messages are searched for; empty while they are too short."""
+    words = words.strip()
+    return words if len(words) >= _MIN_LETTERS or not words.isascii() else ""
 
 
 def matches_query(needle: str, *texts: str) -> bool:

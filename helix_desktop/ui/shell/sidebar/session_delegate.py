@@ -20,6 +20,7 @@ tr = Translator("Window")
 
 _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
+_NESTED_PX = 30
 _DOT = " · "  # between the parts of the second line
 _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: failed, archived, branch
@@ -36,7 +37,7 @@ class SessionDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ITEM_ROLE)
-        height = 34 if isinstance(entry, str) else 30 if entry.parent else 55
+        height = 34 if isinstance(entry, str) else _NESTED_PX if _is_one_line(entry) else 55
         return QSize(120, round(height * fonts.scale(self._base())))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -52,11 +53,12 @@ class SessionDelegate(QStyledItemDelegate):
             box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
             self._paint_background(painter, box, option.state, entry.active)
             if entry.parent:
-                self._paint_nested(painter, box, entry)
-                painter.restore()
-                return
-            self._paint_title(painter, box, entry, str(index.data(WHEN_ROLE)))
-            self._paint_second_line(painter, box, entry)
+                line = box if _is_one_line(entry) else box.adjusted(0, 0, 0, -box.height() * 0.45)
+                self._paint_nested(painter, line, entry)
+            else:
+                self._paint_title(painter, box, entry, str(index.data(WHEN_ROLE)))
+            if not _is_one_line(entry):
+                self._paint_second_line(painter, box, entry)
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
@@ -175,7 +177,13 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
         top, height = box.y() + box.height() * 0.5, box.height() * 0.36
         room = box.width() - 24 - _BAR_PX - 24
-        text = fitted_words(item.subtitle, QFontMetricsF(small), room)
+        metrics = QFontMetricsF(small)
+        if item.found is not None:
+            room = box.width() - 24
+            text = metrics.elidedText(item.found.line, Qt.TextElideMode.ElideRight, room)
+            draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
+            return
+        text = fitted_words(item.subtitle, metrics, room)
         draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
         middle = top + height / 2
         bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
@@ -199,6 +207,11 @@ def fitted_words(words: str, metrics: QFontMetricsF, room: float) -> str:
         while _DOT in words and metrics.horizontalAdvance(words) > room:
             words = words.rpartition(_DOT)[0]
     return metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
+
+
+def _is_one_line(item: SessionItem) -> bool:
+    """Return True for a subagent's session, which has no second line unless a search found one."""
+    return bool(item.parent) and item.found is None
 
 
 def _indent(item: SessionItem) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
@@ -13,7 +14,7 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.shell.sidebar.session_delegate import SessionDelegate
 from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, SessionModel
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -28,6 +29,8 @@ class SessionList(Themed, QListView):
     """
 
     session_selected = Signal(str)
+    message_selected = Signal(str, int)
+    """Session and event."""
     renamed = Signal(str, str)
     """Session id and new title."""
     pin_requested = Signal(str, bool)
@@ -63,16 +66,22 @@ class SessionList(Themed, QListView):
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped as seen from a local `now`; one that was just opened is current."""
-        current = self.currentIndex()
-        item, row = current.data(ITEM_ROLE), current.row()
-        was_visible = self.viewport().rect().intersects(self.visualRect(current))
-        self._sessions_model.show_sessions(items, now)
-        if isinstance(item, SessionItem) and was_visible and not self.currentIndex().isValid():
-            self.setCurrentIndex(self._index_near(item.id, row))
+        with self._keeping_current():
+            self._sessions_model.show_sessions(items, now)
         open_id = next((session.id for session in items if session.active), "")
         if open_id != self._open_id:
             self._open_id = open_id
             self.setCurrentIndex(self.index_of(open_id))
+
+    @contextmanager
+    def _keeping_current(self) -> Iterator[None]:
+        """Keep the current row while others come and go, if it is in sight."""
+        current = self.currentIndex()
+        item, row = current.data(ITEM_ROLE), current.row()
+        was_visible = self.viewport().rect().intersects(self.visualRect(current))
+        yield
+        if isinstance(item, SessionItem) and was_visible and not self.currentIndex().isValid():
+            self.setCurrentIndex(self._index_near(item.id, row))
 
     def _index_near(self, session_id: str, row: int) -> QModelIndex:
         """Return the index of a session, else of the one that is now where it was."""
@@ -81,9 +90,15 @@ class SessionList(Themed, QListView):
         rows = (self._sessions_model.index(place) for place in places)
         return index if index.isValid() else next(filter(_is_session, rows), index)
 
-    def set_filter(self, needle: str) -> None:
-        """Show only sessions that match a search."""
-        self._sessions_model.set_filter(needle)
+    def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
+        """Show only sessions that match a search, or have a message that it `found`."""
+        with self._keeping_current():
+            self._sessions_model.set_filter(needle, found)
+
+    def open_first(self) -> None:
+        """Open the first session that is shown, if any."""
+        for item in self.sessions()[:1]:
+            self._open(item)
 
     def sessions(self) -> list[SessionItem]:
         """Return the sessions that are shown, in order."""
@@ -171,9 +186,16 @@ class SessionList(Themed, QListView):
     def _select(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
-            self.session_selected.emit(item.id)
+            self._open(item)
         elif index.data(FOLDED_ROLE) is not None:
             self._fold(is_folded=not index.data(FOLDED_ROLE))
+
+    def _open(self, item: SessionItem) -> None:
+        """Open a session, at the message that a search found in it."""
+        if item.found is None:
+            self.session_selected.emit(item.id)
+        else:
+            self.message_selected.emit(item.id, item.found.seq)
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.shell.sidebar.session_rows import (
+    FoundMessage,
     ListGroup,
     SessionItem,
     group_label,
@@ -45,6 +46,7 @@ class SessionModel(QAbstractListModel):
         self._items: list[SessionItem] = []
         self._rows: list[SessionItem | ListGroup] = []
         self._needle = ""
+        self._found: Mapping[str, FoundMessage] = {}
         self._is_folded = True  # the archive
         self._now = datetime.fromtimestamp(0)
 
@@ -75,10 +77,10 @@ class SessionModel(QAbstractListModel):
         """Return all sessions, shown or not."""
         return self._items
 
-    def set_filter(self, needle: str) -> None:
-        """Show only sessions whose title or second line has every word."""
-        self._needle = needle
-        self._reset(self._arranged())
+    def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
+        """Show only sessions whose title or second line has every word, and those with a message `found`."""
+        self._needle, self._found = needle, found
+        self._show(self._arranged())
 
     def sessions(self) -> list[SessionItem]:
         """Return the sessions that are shown, in order."""
@@ -162,7 +164,7 @@ class SessionModel(QAbstractListModel):
     def _arranged(self) -> list[SessionItem | ListGroup]:
         rows: list[SessionItem | ListGroup] = []
         heading: ListGroup | None = None
-        for item in nested_sessions(self._items, self._needle):
+        for item in nested_sessions(self._items, self._needle, self._found):
             group = heading if item.depth else list_group(item, self._now)
             if group is not None and group != heading:
                 heading = group
@@ -178,7 +180,8 @@ class SessionModel(QAbstractListModel):
 
 
 def _tooltip(item: SessionItem) -> str:
-    return plain_tooltip("\n".join(filter(None, (item.title, item.subtitle, item.failure))))
+    line = item.found.line if item.found is not None else ""
+    return plain_tooltip("\n".join(filter(None, (item.title, line, item.subtitle, item.failure))))
 
 
 def _accessible_text(item: SessionItem) -> str:
@@ -189,5 +192,6 @@ def _accessible_text(item: SessionItem) -> str:
     state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
     kind = tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
-    parts = (kind, item.title, item.subtitle, item.failure, used, state, place)
+    line = item.found.line if item.found is not None else ""
+    parts = (kind, item.title, line, item.subtitle, item.failure, used, state, place)
     return ", ".join(filter(None, parts))

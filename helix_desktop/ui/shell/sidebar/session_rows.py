@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
@@ -20,6 +21,13 @@ ListGroup = Literal["pinned", "today", "yesterday", "earlier", "archived"]
 _DATED = ListPlace()
 
 
+class FoundMessage(NamedTuple):
+    """A message of a session that a search found: its event, and its line with the words."""
+
+    seq: int
+    line: str
+
+
 @dataclass(frozen=True, slots=True)
 class SessionItem:
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
@@ -27,6 +35,7 @@ class SessionItem:
     `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
     says that it ended because the budget is spent.
+    `found` is what a search found in it, where its title does not have the words.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -47,6 +56,7 @@ class SessionItem:
     place: ListPlace = _DATED
     failure: str = ""
     budget_spent: bool = False
+    found: FoundMessage | None = None
 
 
 def list_group(item: SessionItem, now: datetime) -> ListGroup:
@@ -79,14 +89,16 @@ def group_label(group: ListGroup) -> str:
             return tr("Earlier")
 
 
-def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
+def nested_sessions(
+    items: Iterable[SessionItem], needle: str = "", found: Mapping[str, FoundMessage] = MappingProxyType({})
+) -> list[SessionItem]:
     """Return the sessions to show, newest first, each followed by what is below it in the order it began.
 
     Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
     where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
-    trees come first, archived ones last.
+    trees come first, archived ones last. `found` has by session what a search for the `needle` found in it.
     """
-    listed = list(items)
+    listed = [_with_found(item, needle, found) for item in items] if needle else list(items)
     places = {item.id: item.place for item in listed}
     below: dict[str, list[SessionItem]] = {}
     for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
@@ -94,9 +106,18 @@ def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[Sess
         is_below = above in places and item.place.is_below(places[above])
         below.setdefault(above if item.parent or is_below else "", []).append(item)
     trees = _trees(below, needle)
-    found = [tree for tree in trees if tree]
-    found.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
-    return [item for tree in found for item in tree]
+    listed_trees = [tree for tree in trees if tree]
+    listed_trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
+    return [item for tree in listed_trees for item in tree]
+
+
+def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> SessionItem:
+    message = found.get(item.id)
+    return item if message is None or matches_query(needle, item.title) else replace(item, found=message)
+
+
+def _is_found(item: SessionItem, needle: str) -> bool:
+    return item.found is not None or matches_query(needle, item.title, item.subtitle)
 
 
 def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:
@@ -123,11 +144,11 @@ def _tree(
 ) -> list[SessionItem]:
     """Return a session and what is shown below it; nothing if none of it matches a search."""
     if needle:
-        subagents = [child for child in subagents if matches_query(needle, child.title, child.subtitle)]
+        subagents = [child for child in subagents if _is_found(child, needle)]
     elif not (item.active or any(child.active or child.running for child in subagents)):
         subagents = []
     rows = [*(replace(child, depth=depth + 1) for child in subagents), *branches]
-    if needle and not rows and not matches_query(needle, item.title, item.subtitle):
+    if needle and not rows and not _is_found(item, needle):
         return []
     updated = max((row.tree_updated_ms for row in rows if not row.parent), default=0)
     return [replace(item, depth=depth, tree_updated_ms=max(item.updated_ms, updated)), *rows]

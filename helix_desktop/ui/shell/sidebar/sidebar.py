@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
@@ -20,15 +20,17 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
+from helix_desktop.ui.shell.sidebar.rows import message_words
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
     from helix_desktop.ui.shell.sidebar.session_list import SessionList
-    from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+    from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem
 
 tr = Translator("Window")
 
+_PAUSE_MS = 120  # of typing, before messages are searched
 _LIST, _EMPTY, _NOTHING_FOUND, _CLOSED, _UNKNOWN = range(5)
 
 
@@ -72,8 +74,12 @@ class Sidebar(QFrame):
     session_archive_requested = Signal(str, bool)
     """Session id, and False to unarchive."""
     session_deleted = Signal(str)
+    message_selected = Signal(str, int)
+    """Session and event."""
+    messages_requested = Signal(str)
+    """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
     message_search_requested = Signal(str)
-    """The words that no session's title has."""
+    """The words to find in all messages of all open workspaces."""
 
     def __init__(self, actions: WindowActions) -> None:
         """Start without a workspace, and without the session list: see `add_session_list`."""
@@ -96,6 +102,7 @@ class Sidebar(QFrame):
         self._stack = QStackedWidget()
         self._cache = ElidedLabel(role="faint")
         self._closed_reason = label("", "muted", wrap=True)
+        self._nothing = label("", "muted", wrap=True)
         self._footer = QFrame()
         self._footer.setObjectName("sidebar_footer")
         self._footer.setLayout(
@@ -103,7 +110,16 @@ class Sidebar(QFrame):
         )
         head = self._make_header()
         git = row(self._git, None, margins=(19, 0, 12, 0))
-        self.setLayout(column(head, git, self._search_row(), self._stack, self._footer, gap=0))
+        self._workspace_name = ""
+        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause_timer.timeout.connect(
+            lambda: self.messages_requested.emit(message_words(self.search.text()))
+        )
+        self._search_note = label("", "faint", wrap=True)
+        self._search_bar = self._make_search_bar()
+        self.setLayout(
+            column(head, git, self._search_row(), self._stack, self._search_bar, self._footer, gap=0)
+        )
         self.show_workspace("")
         self._name.hide()  # not known yet
         self._footer.hide()
@@ -115,6 +131,7 @@ class Sidebar(QFrame):
         self.session_list = SessionList()
         mark_pane_stop(self.session_list)
         self.session_list.session_selected.connect(self.session_selected)
+        self.session_list.message_selected.connect(self.message_selected)
         self.session_list.renamed.connect(self.session_renamed)
         self.session_list.pin_requested.connect(self.session_pin_requested)
         self.session_list.archive_requested.connect(self.session_archive_requested)
@@ -141,15 +158,26 @@ class Sidebar(QFrame):
         return page
 
     def _nothing_found_page(self) -> QWidget:
-        messages = PushButton(tr("Search all messages"), name="search_messages")
-        messages.clicked.connect(lambda: self.message_search_requested.emit(self.search.text().strip()))
         clear = PushButton(tr("Clear search"), name="clear_search")
         clear.clicked.connect(self.search.clear)
         page = QWidget()
-        buttons = (row(messages, None), row(clear, None))
-        words = label(tr("No session has this in its title."), "muted", wrap=True)
-        page.setLayout(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10))
+        page.setLayout(column(self._nothing, row(clear, None), None, margins=(20, 18, 20, 0), gap=10))
         return page
+
+    def _make_search_bar(self) -> QWidget:
+        """Return what says where a search looks, and leads to a search of everything."""
+        messages = PushButton(tr("Search all messages"), "link", name="search_messages")
+        messages.clicked.connect(self._search_all)
+        bar = QWidget()
+        bar.setLayout(column(self._search_note, row(messages, None), margins=(19, 8, 12, 8), gap=2))
+        bar.hide()
+        return bar
+
+    def _search_all(self) -> None:
+        """Go on with the words where all open workspaces are searched; here the search is over."""
+        words = self.search.text().strip()
+        self.search.clear()
+        self.message_search_requested.emit(words)
 
     def _closed_page(self) -> QWidget:
         page = QWidget()
@@ -159,6 +187,9 @@ class Sidebar(QFrame):
     def show_workspace(self, name: str) -> None:
         """Show a workspace's name; empty when none is open."""
         self._name.show_name(name)
+        if name != self._workspace_name:
+            self._workspace_name = name
+            self.search.clear()  # its words were for the sessions of another one
         self._new.setEnabled(bool(name))
         self.search.setEnabled(bool(name))
 
@@ -199,14 +230,37 @@ class Sidebar(QFrame):
         elif key == Qt.Key.Key_Down:
             self.session_list.focus_first()
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.session_list.sessions():
-            self.session_selected.emit(self.session_list.sessions()[0].id)
+            self.session_list.open_first()
         elif key == Qt.Key.Key_Escape and self.search.text():
             self.search.clear()
         else:
             super().keyPressEvent(event)
 
+    def show_found(self, words: str, found: Mapping[str, FoundMessage]) -> None:
+        """Show also sessions with these messages, by session; those of an older search are over."""
+        if words == message_words(self.search.text()):
+            self.session_list.set_filter(self.search.text(), found)
+            self._choose_page()
+
+    def show_searched(self, words: str, note: str) -> None:
+        """Say what a search for words has looked at; one that is over says nothing."""
+        if words == message_words(self.search.text()):
+            self._search_note.setText(note)
+            self._nothing.setText(tr("No session has this in its title or messages."))
+
     def _filter(self, needle: str) -> None:
-        self.session_list.set_filter(needle)
+        """Filter by titles at once, and ask for messages when the user pauses."""
+        self.messages_requested.emit("")
+        self.session_list.set_filter(needle, {})
+        self._search_bar.setVisible(bool(needle.strip()))
+        if message_words(needle):
+            self._search_note.setText(tr("Searching messages…"))
+            self._nothing.setText(tr("Searching messages…"))
+            self._pause_timer.start()
+        else:
+            self._search_note.setText(tr("Type two letters to search messages too."))
+            self._nothing.setText(tr("No session has this in its title."))
+            self._pause_timer.stop()
         self._choose_page()
 
     def _choose_page(self) -> None:

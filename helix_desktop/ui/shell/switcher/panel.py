@@ -13,7 +13,7 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query, message_words
 from helix_desktop.ui.shell.switcher.commands import CommandList, command_at
 from helix_desktop.ui.shell.switcher.delegate import ROW_PX, ROW_ROLE, SwitcherDelegate
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
@@ -26,7 +26,6 @@ _WIDE_PX = 680
 _GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
 _NAMED_CLOSED = 3  # workspaces that are not open
 _PAUSE_MS = 120  # of typing, before messages are searched
-_MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
 _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
 
@@ -254,8 +253,7 @@ class Switcher(QuickPicker):
 
     def _message_words(self) -> str:
         prefix, words = _split_query(self.search.text())
-        is_long = len(words) >= _MIN_LETTERS or not words.isascii()
-        return words if prefix in {"", _MESSAGES} and is_long else ""
+        return message_words(words) if prefix in {"", _MESSAGES} else ""
 
     def _request_messages(self) -> None:
         """End the search for what was typed before, and begin another one when the user pauses."""

@@ -1,0 +1,42 @@
+"""What the searches of messages share: the sessions of a workspace, and the way to what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.services.message_search import SearchedSession
+from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+
+
+async def searched_sessions(workspace: OpenWorkspace) -> list[SearchedSession]:
+    """Return the sessions of a workspace that is open. Raises StoreError."""
+    summaries = await workspace.store.sessions()
+    return [
+        SearchedSession(workspace.id, summary, _log_reader(workspace, summary.id)) for summary in summaries
+    ]
+
+
+async def show_message(
+    workspaces: WorkspaceController,
+    navigation: SessionNavigation,
+    place: tuple[str, str, int],
+    terms: Sequence[str],
+) -> None:
+    """Show the message at a `place` (workspace, session, event), and mark the longest of the words there."""
+    workspace_id, session, seq = place
+    await workspaces.open_in_front(workspace_id, session)
+    conversation = workspaces.session_controller.conversation
+    if conversation is not None and conversation.session.id == session:
+        navigation.show_event(seq, mark=max(terms, key=len, default=""))
+
+
+def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
+    async def read() -> list[RecordedEvent]:
+        conversation = workspace.find_open(session)
+        # A copy: the log of an open session grows.
+        return await workspace.store.events(session) if conversation is None else [*conversation.session.log]
+
+    return read
