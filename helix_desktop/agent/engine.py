@@ -249,7 +249,7 @@ class TurnEngine:
             answer, frame.info, window.estimate, duration_ms, self._runtime.policy.handle_digits
         )
         self.response.clear()
-        event = msgspec.structs.replace(event, layers=hash_layers(window))
+        event = msgspec.structs.replace(self.response.estimated(event), layers=hash_layers(window))
         refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
 
         def decide() -> list[Event]:

@@ -214,6 +214,14 @@ class ResponseStream:
                 await self._runtime.session.save_partial_answer(None)
             self._is_saved = False
 
+    def estimated(self, answer: AssistantSpoke) -> AssistantSpoke:
+        """Return the answer to the newest request; unreported, it counts as that request was shown."""
+        if answer.usage is not None:
+            return answer
+        request, info = self._request, self._runtime.frame.info
+        cost = request.cost + call_cost(info, Usage(0, answer.tokens))
+        return msgspec.structs.replace(answer, ratio=request.ratio, cost=cost)
+
     async def _counted(self, answer: AssistantSpoke) -> AssistantSpoke:
         tokens, info = await self._runtime.count_tokens(answer.text), self._runtime.frame.info
         answer = msgspec.structs.replace(answer, tokens=tokens)

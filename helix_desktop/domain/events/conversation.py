@@ -116,7 +116,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
     window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
-    `ratio` is the model's tokens per token of ours where an answer was cut off before its usage was reported.
+    `ratio` is the model's tokens per token of ours where its usage was not reported.
     """
 
     text: str

@@ -127,6 +127,24 @@ async def test_a_stopped_request_costs_what_was_shown_before_it() -> None:
     assert (stopped.spent, stopped.cost) == (used, pytest.approx(cost.cost))
 
 
+async def test_an_answer_without_a_report_costs_what_was_shown_before_it() -> None:
+    """By the reports before it: the model's tokens per token of ours, and what its provider has cached."""
+    reported = costing(text_reply("A few words only."), 1_000, 50, cached=600)
+    waits = asyncio.Event()
+    rig = AgentRig(SendingModel(replies_in_order(reported, [waits, *text_reply("More.")]), PRICED), PLAIN)
+    await (await rig.begin()).run("Go.")
+    await rig.conversation.send("Go on.")
+    await rig.wait_until(lambda: len(rig.model.requests) == 2)
+    used, cost = rig.conversation.window.measure()[1].used, rig.conversation.window.cost().cost
+    before = rig.conversation.budget.spent
+    waits.set()
+    await rig.wait_until(lambda: not rig.conversation.is_running)
+    answer, spent = rig.events(AssistantSpoke)[-1], rig.conversation.budget.spent
+    assert cost is not None
+    assert spent.tokens - before.tokens == used + answer.tokens
+    assert spent.cost - before.cost == pytest.approx(cost + answer.tokens * PRICED.price_out / 1_000_000)
+
+
 async def test_the_provider_cache_is_that_of_the_session_s_own_steps() -> None:
     """Subagents have their own: after a restart no more is known of theirs."""
     rig = await start_session(replies_in_order(text_reply("Done.")))
