@@ -45,13 +45,13 @@ TARGETS = {
     "flatpak": Target("the Flatpak manifest, checked; stores build it", "flatpak.build"),
     "windows": Target("an installer for Windows", "windows.build"),
     "macos": Target("a disk image for macOS, on a Mac", "macos.build"),
-    "licences": Target("the licenses of all components", "release.licences"),
+    "licenses": Target("the licenses of all components", "release.licenses"),
     "sbom": Target("the software bill of materials (SBOM)", "release.sbom"),
     "checksums": Target("the SHA-256 of everything in dist", "release.checksums"),
     "static": Target("check workflows, scripts and the list of components", "check.static"),
     "check": Target("install, run and remove the packages in clean systems", "check.run"),
 }
-ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licences", "sbom", "checksums")
+ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licenses", "sbom", "checksums")
 """What `all` builds, in this order: later targets use what earlier ones made."""
 
 

@@ -18,7 +18,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
             return _standalone_command(args.command)
         case "move-data":
             return _move_command(args.window)
-        case "self-check" | "licences":
+        case "self-check" | "licenses":
             return _installation_command(args.command)
         case "demo" | "screenshots":
             return _demo_command(args.command)
@@ -35,10 +35,10 @@ def _window_command() -> Command:
 
 
 def _installation_command(command: str) -> Command:
-    if command == "licences":
-        from helix_desktop.cli.licenses import licences
+    if command == "licenses":
+        from helix_desktop.cli.licenses import licenses
 
-        return licences
+        return licenses
     from helix_desktop.diagnostics.self_check import self_check
 
     return self_check

@@ -1,4 +1,4 @@
-"""The command `licences`: list what is shipped and under which license, optionally with the texts."""
+"""The command `licenses`: list what is shipped and under which license, optionally with the texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Command line")
 
 
-def licences(args: argparse.Namespace) -> int:
+def licenses(args: argparse.Namespace) -> int:
     """Print name, version and license of each component; return 1 if a text is missing."""
     components = all_components()
     if args.json:
@@ -20,7 +20,7 @@ def licences(args: argparse.Namespace) -> int:
             {
                 "name": component.name,
                 "version": component.version,
-                "licence": component.license_name,
+                "license": component.license_name,
                 "where": component.location,
                 "files": [name for name, _ in component.texts],
                 **({"text": component.text} if args.texts else {}),

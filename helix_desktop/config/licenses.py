@@ -21,7 +21,7 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Settings")
 
-LICENSES_FOLDER, PARTS_FILE = "licences", "parts.toml"
+LICENSES_FOLDER, PARTS_FILE = "licenses", "parts.toml"
 _SYSTEM, _PACKAGES = "system", "packages.json"
 """The packages that the builder took from its own system, with their copyright files; a checkout has none."""
 _COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
@@ -134,7 +134,7 @@ def _bundled_component(fields: Mapping[str, Any], folder: Path) -> LicensedCompo
     return LicensedComponent(
         fields["name"],
         resolved_version,
-        fields["licence"],
+        fields["license"],
         texts,
         fields.get("where", ""),
         fields.get("notice", ""),

@@ -107,7 +107,7 @@ def _checks(data: DataDir, keyring: bool, *, in_english: bool = False) -> dict[s
         "demo": bundled.demo,
         "sample": subprocesses.sample,
         "tokens": bundled.tokens,
-        "licences": bundled.licences,
+        "licenses": bundled.licenses,
         "store": machine.store,
         "search": machine.search,
         "sandbox": machine.sandbox,

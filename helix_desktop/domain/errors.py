@@ -19,7 +19,7 @@ HelixError
 │   └── ModelRequestRejected
 │       └── AuthenticationFailed, ImagesRejected
 ├── ToolError                                               given to the agent as the tool's answer
-│   └── SubagentFailed
+│   └── UnknownTool, SubagentFailed
 ├── ModelNotChosen                                          another model than a session's would answer it
 ├── BudgetExhausted                                         what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, OutputFormUnavailable   the engine refuses
@@ -40,6 +40,8 @@ from helix_desktop.domain.translatable_text import (
 )
 
 if TYPE_CHECKING:  # the window's first frame needs the errors, not the structs of messages and tools
+    from collections.abc import Iterable
+
     from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
     from helix_desktop.domain.tools import SubagentUsage
 
@@ -271,6 +273,13 @@ class ToolError(HelixError):
 
     def __init__(self, what: str, why: str = "", fix: str = "") -> None:
         super().__init__(verbatim(what), verbatim(why), verbatim(fix))
+
+
+class UnknownTool(ToolError):
+    """The agent called a tool that there is not; it is told which there are."""
+
+    def __init__(self, name: str, tools: Iterable[str]) -> None:
+        super().__init__(f"There is no tool {name[:80]!r}.", fix=f"The tools are: {', '.join(tools)}.")
 
 
 class SubagentFailed(ToolError):

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.errors import ToolError, UnknownTool
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
@@ -54,8 +54,7 @@ class ToolRegistry:
         try:
             return self._tools[call.name]
         except KeyError:
-            names = ", ".join(self._tools)
-            raise ToolError(f"There is no tool {call.name[:80]!r}.", fix=f"The tools are: {names}.") from None
+            raise UnknownTool(call.name, self._tools) from None
 
 
 @cache

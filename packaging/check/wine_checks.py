@@ -30,7 +30,7 @@ _ODD = "Jürgen Ω"
 _DEMO_S, _PAINT_S = 45, 4
 _ASK = "Get to know this project: what does it do, how is it built, and do its tests pass?"
 _RUNNING, _FAILED = 4, 2
-_PAGES = (("welcome", "Return"), ("licence", "Return"), ("folder", "Return"))
+_PAGES = (("welcome", "Return"), ("license", "Return"), ("folder", "Return"))
 _LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.IGNORECASE)
 _OURS = re.compile(r"helix", re.IGNORECASE)
 

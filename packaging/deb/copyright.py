@@ -8,14 +8,14 @@ from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path
 
-from frozen.system_licences import FOLDER, library_packages
+from frozen.system_licenses import FOLDER, library_packages
 
 _HEAD = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Helix Desktop
 Upstream-Contact: The Helix Desktop authors
 Source: https://helix-desktop.invalid/
 Comment: The package carries its own Python, Qt and libraries. Files of each part
- are named below, with the place of the full text of its licence.
+ are named below, with the place of the full text of its license.
 """
 _OURS = "Expat"
 _COMMON = {"Apache-2.0", "GPL-2", "GPL-3", "LGPL-3", "MPL-2.0"}
@@ -33,8 +33,8 @@ _DEBIAN_NAMES = {
 
 def copyright_text(root: Path, internal: Path, place: str) -> str:
     """The file for a frozen app's inner folder, which the package has at `place`."""
-    licence = (root / "LICENSE").read_text(encoding="utf-8")
-    holder = next(line for line in licence.splitlines() if line.startswith("Copyright")).removeprefix(
+    own_text = (root / "LICENSE").read_text(encoding="utf-8")
+    holder = next(line for line in own_text.splitlines() if line.startswith("Copyright")).removeprefix(
         "Copyright "
     )
     paragraphs = [_HEAD, f"Files: *\nCopyright: {holder}\nLicense: {_OURS}\n"]
@@ -55,9 +55,9 @@ def copyright_text(root: Path, internal: Path, place: str) -> str:
             f"Files: {paths}\nCopyright: its authors, who are named in {text}\n"
             f"License: {short}\n The text is in {text}.\n"
         )
-    body = licence.partition("\n\n")[2].partition("\n\n")[2]
+    body = own_text.partition("\n\n")[2].partition("\n\n")[2]
     paragraphs.append(f"License: {_OURS}\n{_indented(body)}")
-    paragraphs += [_licence(short, where) for short, where in sorted(places.items()) if short != _OURS]
+    paragraphs += [_license(short, where) for short, where in sorted(places.items()) if short != _OURS]
     return "\n".join(paragraphs)
 
 
@@ -94,7 +94,7 @@ def _files(name: str, internal: Path, place: str) -> str:
     )
 
 
-def _licence(short: str, places: list[str]) -> str:
+def _license(short: str, places: list[str]) -> str:
     lines = [f"License: {short}"]
     common = [
         f"/usr/share/common-licenses/{name}" for name in re.split(r" or | and ", short) if name in _COMMON

@@ -14,7 +14,7 @@ from environment import SetupFailed, say
 from package_environment import install_app, package_environment
 from system_tools import all_files, run
 
-from frozen import children, libraries, system_licences
+from frozen import children, libraries, system_licenses
 
 PLACE = Path("build", "frozen")
 NAME = "helix-desktop"
@@ -52,7 +52,7 @@ def freeze(root: Path) -> Path:
     build_identity.write_identity(root, resources(tree), "frozen", python)
     trim_records(tree / "_internal")
     if sys.platform.startswith("linux"):
-        system_licences.write(origins, root, resources(tree))
+        system_licenses.write(origins, root, resources(tree))
         libraries.verify_needs(tree)
     make_uniform(tree, build_identity.epoch(root))
     shutil.rmtree(place / "work")
@@ -104,7 +104,7 @@ def resources(tree: Path) -> Path:
 
 
 def trim_records(internal: Path) -> None:
-    """Let the RECORD of each distribution list what is there of its metadata, by which licences are found.
+    """Let the RECORD of each distribution list what is there of its metadata, by which licenses are found.
 
     The whole one names files that are not shipped, with hashes of some that no two builds have alike.
     """

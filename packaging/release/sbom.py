@@ -23,7 +23,7 @@ Json = dict[str, object]
 NAME = "helix-desktop.cdx.json"
 PARTS = Path(__file__).with_name("parts.toml")
 # The app's list of its parts that are no packages, see config/licenses.py.
-PARTS_FILE = Path("resources", "licences", "parts.toml")
+PARTS_FILE = Path("resources", "licenses", "parts.toml")
 _SPDX = re.compile(r"[\w.+-]+(?: (?:AND|OR|WITH) [\w.+-]+)*")
 _ENTRY = re.compile(
     r"^(?P<name>[a-z0-9-]+)==(?P<version>[\w.]+)(?: ; (?P<marker>[^\\\n]+?))? \\\n"
@@ -70,7 +70,7 @@ def bill(root: Path) -> Json:
     packages = read_lock((root / "requirements.txt").read_text(encoding="utf-8"))
     parts = tomllib.loads(PARTS.read_text(encoding="utf-8"))
     if unnamed := sorted({package.name for package in packages} - parts["packages"].keys()):
-        raise ValueError(f"{PARTS.name} names no licence of {', '.join(unnamed)}. Read it off the package.")
+        raise ValueError(f"{PARTS.name} names no license of {', '.join(unnamed)}. Read it off the package.")
     others = [*parts["other"], *_other_parts(root, {part["name"] for part in parts["other"]})]
     app = _app(version(root))
     components = [
@@ -103,7 +103,7 @@ def _other_parts(root: Path, known_names: Collection[str]) -> Iterator[dict[str,
     for part in parts:
         # Parts that cover packages are in the lock; `@` says that each installer has its own version.
         if part["name"] not in known_names and "covers" not in part:
-            entry = {"name": part["name"], "licence": part["licence"], "within": "helix-desktop"}
+            entry = {"name": part["name"], "license": part["license"], "within": "helix-desktop"}
             yield entry | ({} if part.get("version", "@").startswith("@") else {"version": part["version"]})
 
 
@@ -118,13 +118,13 @@ def _app(version_: str) -> Json:
     }
 
 
-def _package(package: LockedPackage, licence: str) -> Json:
+def _package(package: LockedPackage, expression: str) -> Json:
     component: Json = {
         "type": "library",
         "bom-ref": package.purl,
         "name": package.name,
         "version": package.version,
-        "licenses": _licences(licence),
+        "licenses": _licenses(expression),
         "purl": package.purl,
     }
     # The lock allows several files per package, one for each system: the hash tells which one a build took.
@@ -140,14 +140,14 @@ def _other(part: dict[str, str]) -> Json:
     if "url" in part:
         component["externalReferences"] = [{"type": "website", "url": part["url"]}]
     properties = [{"name": "helix:within", "value": part["within"]}]
-    return component | {"licenses": _licences(part["licence"]), "properties": properties}
+    return component | {"licenses": _licenses(part["license"]), "properties": properties}
 
 
 def _reference(part: dict[str, str]) -> str:
     return f"within:{part['within']}/{quote(part['name'])}"
 
 
-def _licences(expression: str) -> list[Json]:
+def _licenses(expression: str) -> list[Json]:
     if not _SPDX.fullmatch(expression):
         return [{"license": {"name": expression}}]
     return [{"expression": expression} if " " in expression else {"license": {"id": expression}}]

@@ -36,9 +36,9 @@ def make(root: Path) -> Path:
     work = root / WORK
     files = work / "stage"
     needed = stage(root, files, "rpm")
-    licences = files / "usr" / "share" / "licenses" / NAME
-    licences.mkdir(parents=True)
-    shutil.copyfile(root / "LICENSE", licences / "LICENSE")
+    licenses = files / "usr" / "share" / "licenses" / NAME
+    licenses.mkdir(parents=True)
+    shutil.copyfile(root / "LICENSE", licenses / "LICENSE")
     make_uniform(files, build_identity.epoch(root))
     text = (HERE / f"{NAME}.spec").read_text(encoding="utf-8")
     facts = {

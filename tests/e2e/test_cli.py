@@ -478,11 +478,11 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
 
 
 async def test_bundled_software_is_listed_with_its_licenses(cli: Cli) -> None:
-    listed = await cli("licences")
+    listed = await cli("licenses")
     assert (listed.code, listed.err) == (0, "")
     assert listed.out.decode().splitlines()[0] == f"Helix Desktop  {__version__}  MIT"
-    parts = (await cli("licences", "--json", "--texts")).json
+    parts = (await cli("licenses", "--json", "--texts")).json
     assert len(parts) == len(listed.out.splitlines())
-    assert all(part["name"] and part["licence"] and part["text"] for part in parts)
-    texts = (await cli("licences", "--texts")).out.decode()
+    assert all(part["name"] and part["license"] and part["text"] for part in parts)
+    texts = (await cli("licenses", "--texts")).out.decode()
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts

@@ -59,7 +59,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("cache import", "out.helix", *HERE),
     ("backup", "backups"),
     ("replay", "one.jsonl"),
-    ("licences",),
+    ("licenses",),
     ("cache repair", *HERE),
     ("move-data", "moved"),
 )

@@ -131,7 +131,7 @@ def _called(call: ast.Call) -> str:
 def texts() -> Iterator[tuple[Path, str]]:
     """Yield every tracked text file with its text; licenses and binary files are left out."""
     for path in tracked():
-        if path.parent.name == "licences" or path.suffix in {".tiktoken", ".ttf", ".png"}:
+        if path.parent.name == "licenses" or path.suffix in {".tiktoken", ".ttf", ".png"}:
             continue
         try:
             yield path, path.read_text(encoding="utf-8")

@@ -312,7 +312,7 @@ def _members(path: Path) -> dict[str, str]:
 
 
 def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every field that run, licences, replay and self-check print with --json."""
+    """Every field that run, licenses, replay and self-check print with --json."""
     lines = here("run", "--trust", "--message", "hello", "--model", "demo/offline")
     recording = [
         {"role": "system", "content": "You help."},
@@ -327,8 +327,8 @@ def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[s
     place.write_text("".join(json.dumps(message) + "\n" for message in recording), encoding="utf-8")
     now = {
         "run": document_shape([json.loads(line) for line in lines.splitlines()]),
-        "licences": here.shape("licences", alone=True),
-        "licences --texts": here.shape("licences", "--texts", alone=True),
+        "licenses": here.shape("licenses", alone=True),
+        "licenses --texts": here.shape("licenses", "--texts", alone=True),
         "replay": here.shape("replay", str(place), alone=True),
         "commands": here.shape("commands"),
         "names of checks of self-check": dict.fromkeys(_checks(DataDir(here.folder), True), "a check"),

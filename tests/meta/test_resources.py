@@ -58,7 +58,7 @@ def test_tinted_icons_follow_the_text_colour() -> None:
 
 def test_every_folder_of_bundled_things_is_licensed() -> None:
     """Each is listed, with an existing text."""
-    folder = resources_dir() / "licences"
+    folder = resources_dir() / "licenses"
     parts = tomllib.loads((folder / "parts.toml").read_text(encoding="utf-8"))["part"]
     for kind in ("fonts/Inter-", "fonts/JetBrainsMono-", "icons/", "tokenizers/"):
         (part,) = [part for part in parts if part.get("where", "").startswith(kind)]

@@ -27,7 +27,7 @@ from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
-from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError
+from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question, reply_text
@@ -171,6 +171,8 @@ class ToolRunner:
         """Return what the user is asked before a call, None if nothing; the result if it is refused."""
         try:
             return await self._tools.approval(call)
+        except UnknownTool:  # raised by one source, which knows its own tools only
+            return _failed(UnknownTool(call.name, (spec.name for spec in self._tools.specs)))
         except HelixError as error:
             return _failed(error)
         except Exception as error:

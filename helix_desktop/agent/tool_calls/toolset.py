@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 
 from helix_desktop.agent.ports.tools import Tools
-from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.errors import UnknownTool
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
@@ -84,5 +84,4 @@ class Toolset:
         try:
             return self._source_by_name[call.name]
         except KeyError:
-            names = ", ".join(self._source_by_name)
-            raise ToolError(f"There is no tool {call.name[:80]!r}.", fix=f"The tools are: {names}.") from None
+            raise UnknownTool(call.name, self._source_by_name) from None

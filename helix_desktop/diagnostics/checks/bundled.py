@@ -12,7 +12,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Self-check")
 
-_FOLDERS = ("fonts", "icons", "prompts", "prompts/tools", "demo", "tokenizers", "licences")
+_FOLDERS = ("fonts", "icons", "prompts", "prompts/tools", "demo", "tokenizers", "licenses")
 _MIN_PROMPTS, _MIN_TOOLS = 7, 10
 _AGAIN = text("Reinstall Helix Desktop.")
 _SAMPLE_TEXT = "Nothing is lost: 123 outputs, naïve café, 東京, def f(x): return x**2  # 🧬"
@@ -117,7 +117,7 @@ async def tokens() -> str:
     return text("{names}: digests verified, known text counted correctly", names=tuple(_COUNTS))
 
 
-async def licences() -> str:
+async def licenses() -> str:
     """Check that every component has its name, license and full text."""
     from helix_desktop.config.licenses import all_components
 

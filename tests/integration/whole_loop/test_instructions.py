@@ -35,6 +35,8 @@ def script(request: dict[str, Any]) -> StreamedReply:
         return StreamedReply(Call("read_file", json.dumps({"path": words[1]})))
     if last["role"] == "user" and words[0] == "delegate":
         return StreamedReply(Call("delegate", '{"task": "look"}'))
+    if last["role"] == "user" and words[0] == "fly":
+        return StreamedReply(Call("fly", "{}"))
     return text_reply("Done.")
 
 
@@ -109,6 +111,16 @@ async def test_a_session_is_told_of_its_workspace_once(project: Path) -> None:
     assert system_of(first).count("Use tabs.") == 1, "both files say the same"
     (subagent,) = [body for body in server.bodies if body["messages"][-1]["content"] == "look"]
     assert "Use tabs." in system_of(subagent)
+
+
+async def test_a_call_of_an_unknown_tool_is_answered_with_those_of_the_request(project: Path) -> None:
+    async with ChatServer(script) as server, opened(project, server) as (_, workspace):
+        await (await workspace.create_session()).run("fly")
+    first, second = server.bodies
+    names = ", ".join(tool["function"]["name"] for tool in first["tools"])
+    answer = second["messages"][-1]["content"]
+    assert answer == f"There is no tool 'fly'. The tools are: {names}."
+    assert "delegate" in names
 
 
 async def test_instructions_of_a_folder_join_and_changes_are_told(project: Path) -> None:

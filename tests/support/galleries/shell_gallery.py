@@ -194,8 +194,8 @@ ABOUT = AboutInfo(
     can_check_updates=True,
 )
 LICENSES = tuple(
-    License(name, version, licence, f"{licence}\n\nPermission is hereby granted, free of charge.")
-    for name, version, licence in (
+    License(name, version, expression, f"{expression}\n\nPermission is hereby granted, free of charge.")
+    for name, version, expression in (
         ("Inter", "4.001", "OFL-1.1"),
         ("JetBrains Mono", "2.242", "OFL-1.1"),
         ("Qt, PySide6 and Shiboken6", "6.11.3", "LGPL-3.0-only"),

@@ -51,12 +51,12 @@ def test_the_obligations_for_qt_are_met() -> None:
 def test_the_list_matches_the_project_s_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     dependencies = {re.split(r"[<>=;! ]", requirement)[0] for requirement in project["dependencies"]}
-    parts_file = tomllib.loads((resources_dir() / "licences" / PARTS_FILE).read_text(encoding="utf-8"))
+    parts_file = tomllib.loads((resources_dir() / "licenses" / PARTS_FILE).read_text(encoding="utf-8"))
     assert {name for entry in parts_file["distributions"] for name in entry.split(" | ")} == dependencies
 
 
 def test_each_text_belongs_to_a_part_and_the_project_s_own_is_included() -> None:
-    folder = resources_dir() / "licences"
+    folder = resources_dir() / "licenses"
     parts_file = tomllib.loads((folder / PARTS_FILE).read_text(encoding="utf-8"))
     texts = {name for part in parts_file["part"] for name in part["texts"] if "/" not in name}
     assert texts == {path.name for path in folder.glob("*.txt")}
@@ -64,8 +64,8 @@ def test_each_text_belongs_to_a_part_and_the_project_s_own_is_included() -> None
 
 
 def test_parts_a_build_took_from_its_system_are_listed(tmp_path: Path) -> None:
-    shutil.copytree(resources_dir() / "licences", tmp_path / "licences")
-    system = tmp_path / "licences" / "system"
+    shutil.copytree(resources_dir() / "licenses", tmp_path / "licenses")
+    system = tmp_path / "licenses" / "system"
     system.mkdir()
     system_parts = {"libexample1": {"version": "1.2-3", "files": ["libexample.so.1"]}}
     (system / "packages.json").write_text(json.dumps(system_parts))
@@ -82,16 +82,16 @@ def test_parts_a_build_took_from_its_system_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_missing_text_is_detected(tmp_path: Path) -> None:
-    shutil.copytree(resources_dir() / "licences", tmp_path / "licences")
-    (tmp_path / "licences" / "ICU-Unicode.txt").unlink()
+    shutil.copytree(resources_dir() / "licenses", tmp_path / "licenses")
+    (tmp_path / "licenses" / "ICU-Unicode.txt").unlink()
     assert [component.name for component in all_components(tmp_path) if not component.is_complete] == ["ICU"]
-    parts_file = (tmp_path / "licences" / PARTS_FILE).read_text(encoding="utf-8")
-    (tmp_path / "licences" / PARTS_FILE).write_text(parts_file.replace('"qasync"', '"never-made-by-anyone"'))
+    parts_file = (tmp_path / "licenses" / PARTS_FILE).read_text(encoding="utf-8")
+    (tmp_path / "licenses" / PARTS_FILE).write_text(parts_file.replace('"qasync"', '"never-made-by-anyone"'))
     assert [component.name for component in all_components(tmp_path) if not component.is_complete] == [
         "ICU",
         "never-made-by-anyone",
     ]
-    (tmp_path / "licences" / PARTS_FILE).write_text("nothing = ")
+    (tmp_path / "licenses" / PARTS_FILE).write_text("nothing = ")
     with pytest.raises(SettingsDamaged, match=r"parts\.toml can't be used"):
         all_components(tmp_path)
 
@@ -106,8 +106,8 @@ def test_license_texts_are_found_without_a_list_of_files(
     (info / "METADATA").write_text(
         "Metadata-Version: 2.4\nName: made-up.part\nVersion: 1.0\nLicense-Expression: MIT\n", encoding="utf-8"
     )
-    folder = tmp_path / "resources" / "licences"
-    shutil.copytree(resources_dir() / "licences", folder)
+    folder = tmp_path / "resources" / "licenses"
+    shutil.copytree(resources_dir() / "licenses", folder)
     parts_file = (folder / PARTS_FILE).read_text(encoding="utf-8")
     replaced = re.sub(
         r"distributions = \[.*?\]", 'distributions = ["made-up.part"]', parts_file, flags=re.DOTALL

@@ -37,7 +37,7 @@ def test_vocabularies_match_those_tiktoken_would_download(name: str, expected: s
 def test_a_checkout_finds_its_own_resources() -> None:
     """The resources of a checkout are next to the package."""
     folder = resources_dir()
-    assert {entry.name for entry in folder.iterdir()} >= {"fonts", "icons", "licences", "tokenizers"}
+    assert {entry.name for entry in folder.iterdir()} >= {"fonts", "icons", "licenses", "tokenizers"}
 
 
 def test_a_frozen_app_finds_the_unpacked_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
         "Metadata-Version: 2.4\nName: Tiny_Part\nVersion: 1.0\nAuthor: Ada\nLicense-Expression: Apache-2.0\n"
     )
     (folder / "METADATA").write_text(metadata, encoding="utf-8")
-    system = tmp_path / "resources" / "licences" / "system"
+    system = tmp_path / "resources" / "licenses" / "system"
     system.mkdir(parents=True)
     (system / "packages.json").write_text(
         '{"libx1": {"version": "1", "files": ["libx.so.1"]}}', encoding="utf-8"
@@ -114,7 +114,7 @@ def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
     assert "Copyright: Ada\nLicense: Apache-2.0\n" in text
     assert "/usr/share/common-licenses/Apache-2.0" in text
     assert "Files: usr/lib/x/libx.so.1\n" in text
-    assert "/usr/lib/x/resources/licences/system/libx1.txt" in text
+    assert "/usr/lib/x/resources/licenses/system/libx1.txt" in text
 
 
 def test_only_an_appimage_runtime_is_prepended(tmp_path: Path) -> None:

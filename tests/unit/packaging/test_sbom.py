@@ -51,12 +51,12 @@ def test_non_python_parts_are_listed_with_their_carriers(bill: dict[str, Any]) -
 def test_the_parts_in_the_about_dialog_have_the_same_license(bill: dict[str, Any]) -> None:
     """About and the bill name the same things."""
     parts = tomllib.loads((ROOT / sbom.PARTS_FILE).read_text(encoding="utf-8"))["part"]
-    expected = {(part["name"], part["licence"]) for part in parts[1:] if "covers" not in part}
-    licences = {
+    expected = {(part["name"], part["license"]) for part in parts[1:] if "covers" not in part}
+    licenses = {
         (component["name"], *(component["licenses"][0].get("license") or component["licenses"][0]).values())
         for component in bill["components"]
     }
-    assert expected <= licences
+    assert expected <= licenses
 
 
 def test_references_are_valid(bill: dict[str, Any]) -> None:
@@ -97,12 +97,12 @@ def test_licenses_match_the_packages_metadata() -> None:
     """Where a package has an SPDX expression itself, ours is that one; no license is left over."""
     locked = {package.name for package in sbom.read_lock(LOCK)}
     assert PARTS["packages"].keys() == locked
-    for name, licence in PARTS["packages"].items():
+    for name, expression in PARTS["packages"].items():
         try:
             published = importlib.metadata.metadata(name).json.get("license_expression")
         except importlib.metadata.PackageNotFoundError:
             continue
-        assert licence == (published or licence), name
+        assert expression == (published or expression), name
 
 
 def test_versions_match_the_libraries() -> None:

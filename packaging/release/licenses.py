@@ -1,4 +1,4 @@
-"""./helix package licences: the licenses of all that is shipped, as one text, printed by the frozen app."""
+"""./helix package licenses: the licenses of all that is shipped, as one text, printed by the frozen app."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DUTIES = ("GNU LESSER GENERAL PUBLIC LICENSE", "GNU GENERAL PUBLIC LICENSE")
 
 def build(root: Path, words: Sequence[str]) -> int:
     """Write dist/THIRD-PARTY-NOTICES.txt. Raises SetupFailed."""
-    text = run(frozen_tree(root) / PROGRAM, "licences", "--texts")
+    text = run(frozen_tree(root) / PROGRAM, "licenses", "--texts")
     if lacking := [duty for duty in DUTIES if duty not in text]:
         raise SetupFailed(
-            f"the app's licences lack the {' and the '.join(lacking)}: it must not be shipped so."
+            f"the app's licenses lack the {' and the '.join(lacking)}: it must not be shipped so."
         )
     (root / "dist").mkdir(exist_ok=True)
     (root / "dist" / NAME).write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""Licences of the system's libraries that a frozen app carries: Debian's own file about each, and a list."""
+"""Licenses of the system's libraries that a frozen app carries: Debian's own file about each, and a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from environment import SetupFailed
 from system_tools import run
 
-FOLDER = Path("licences", "system")
+FOLDER = Path("licenses", "system")
 LIST = "packages.json"
 
 
@@ -52,7 +52,7 @@ def _packages(files: dict[str, Path]) -> dict[str, dict[str, str | list[str]]]:
     """Return each Debian package -> its version and the places of the files taken from it."""
     if files and not shutil.which("dpkg-query"):
         raise SetupFailed(
-            f"the app would carry {next(iter(files.values()))} of this system, and its licence cannot be "
+            f"the app would carry {next(iter(files.values()))} of this system, and its license cannot be "
             f"told: there is no dpkg here. Freeze it on Debian or Ubuntu (this Python is {sys.executable})."
         )
     places: dict[str, list[str]] = {}
@@ -73,6 +73,6 @@ def _owner(file: Path) -> str:
         except SetupFailed:
             continue
     raise SetupFailed(
-        f"{file} would be shipped and belongs to no Debian package: its licence cannot be told. "
+        f"{file} would be shipped and belongs to no Debian package: its license cannot be told. "
         "Build with the system's Python (HELIX_BUILD_PYTHON=/usr/bin/python3.11)."
     )
