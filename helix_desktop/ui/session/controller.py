@@ -208,6 +208,7 @@ class SessionController(QObject):
             gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
         )
         self.next_messages.refresh()
+        self.composer.attachments.recount()
         self.composer.estimate.recount()
         totals = await workspace.store.totals()
         forecast = await self._look_ahead(conversation)

@@ -95,6 +95,11 @@ class RecallController(QObject):
             self._search.cancel()
         self._search = None
 
+    @property
+    def _token_ratio(self) -> float:
+        conversation = self._session_controller.conversation
+        return conversation.window.measure()[1].ratio if conversation is not None else 1.0
+
     async def _look(self, workspace: OpenWorkspace, digests: Sequence[str], part: RecallPart) -> None:
         try:
             found = await _find(workspace, digests, part)
@@ -105,7 +110,7 @@ class RecallController(QObject):
         self._found = part, found
         if self.dialog is not None:
             sample = "\n".join(_sample(found.attachments))
-            words = _summary(part, found, len(digests))
+            words = _summary(part, found, len(digests), self._token_ratio)
             self.dialog.show_result(part, words, sample, can_recall=bool(found.attachments))
 
 
@@ -125,11 +130,12 @@ async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPa
     return _RecallResult(tuple(attachments), lines, is_complete)
 
 
-def _summary(part: RecallPart, found: _RecallResult, count: int) -> str:
-    """Return how much a part is, and what it costs."""
+def _summary(part: RecallPart, found: _RecallResult, count: int, token_ratio: float) -> str:
+    """Return how much a part is, and its tokens, `token_ratio` per token of ours."""
     if not found.attachments:
         return tr("No matching lines") if part.how == "pattern" else tr("It has fewer lines.")
-    tokens = format_token_count(sum(attachment.tokens for attachment in found.attachments))
+    total = sum(attachment.tokens for attachment in found.attachments)
+    tokens = format_token_count(round(total * token_ratio))
     cost = tr("≈ {tokens}", tokens=tokens)
     if part.how != "pattern":
         return cost

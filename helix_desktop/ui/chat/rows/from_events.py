@@ -72,7 +72,7 @@ class ChatRows:
 
     def __init__(self, token_ratio: float = 1.0) -> None:
         """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
-        self.tools, self.users, self._ends = ToolRows(), UserRows(), TurnEnds()
+        self.tools, self.users, self._ends = ToolRows(), UserRows(token_ratio), TurnEnds()
         self._dividers = Dividers(token_ratio)
         self._refusals: set[str] = set()  # why handovers were refused
 
@@ -95,7 +95,7 @@ class ChatRows:
 
         Cards of tools aren't among them: there may be thousands, and they get the ratio where they are drawn.
         """
-        return [*self._dividers.recount(token_ratio, transcript)]
+        return [*self._dividers.recount(token_ratio, transcript), *self.users.recount(token_ratio)]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the messages whose images are left out now, or no longer; see `UserRows`."""

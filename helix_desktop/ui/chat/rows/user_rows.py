@@ -18,8 +18,11 @@ from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attach
 class UserRows:
     """Makes the rows of the user's messages, and again those whose files changed."""
 
-    def __init__(self) -> None:
-        self._rows: dict[RowKey, UserRow] = {}  # those with attached files or images
+    def __init__(self, token_ratio: float) -> None:
+        """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
+        self._token_ratio = token_ratio
+        self._rows: dict[RowKey, UserRow] = {}  # those with attachments
+        self._attachments: dict[RowKey, tuple[Attachment, ...]] = {}
 
     def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
         """Return the row of a message."""
@@ -29,14 +32,25 @@ class UserRows:
             event.text,
             recorded.at,
             transcript.turns,
-            tuple(_note(attachment, transcript) for attachment in event.attachments),
+            tuple(_note(attachment, transcript, self._token_ratio) for attachment in event.attachments),
             event.steered,
             prompt,
             is_editable=not transcript.parent,
         )
-        if any(attachment.version or attachment.image for attachment in event.attachments):
-            self._rows[row.key] = row
+        if event.attachments:
+            self._rows[row.key], self._attachments[row.key] = row, event.attachments
         return row
+
+    def recount(self, token_ratio: float) -> list[UserRow]:
+        """Return the rows whose attachments have other tokens now, `token_ratio` per token of ours."""
+        if token_ratio == self._token_ratio:
+            return []
+        self._token_ratio = token_ratio
+        for key, row in self._rows.items():
+            attached = zip(row.attachments, self._attachments[key], strict=True)
+            notes = (replace(note, facts=attachment_facts(each, token_ratio)) for note, each in attached)
+            self._rows[key] = replace(row, attachments=tuple(notes))
+        return [*self._rows.values()]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
@@ -75,11 +89,11 @@ class UserRows:
         return changed
 
 
-def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
+def _note(attachment: Attachment, transcript: Transcript, token_ratio: float) -> AttachmentNote:
     image = attachment.image
     return AttachmentNote(
         attachment_name(attachment),
-        attachment_facts(attachment),
+        attachment_facts(attachment, token_ratio),
         attachment.digest,
         attachment_icon(attachment),
         transcript.stale_digests.get(attachment.digest, 0),

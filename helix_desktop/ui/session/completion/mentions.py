@@ -60,7 +60,8 @@ class FileMentions(QObject):
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
             problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
             self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
-            parts = (translate(found.missing_text), *problems, _attached_text(tried))
+            ratio = conversation.window.measure()[1].ratio if conversation is not None else 1.0
+            parts = (translate(found.missing_text), *problems, _attached_text(tried, ratio))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
             )
@@ -73,8 +74,8 @@ async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Me
         return error
 
 
-def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
-    """Say which files go along with the message, and what they cost; empty for none."""
+def _attached_text(tried: dict[Mention, _TriedFile], token_ratio: float) -> str:
+    """Say which files go along with the message, and their tokens, `token_ratio` per token of ours."""
     attached = {
         mention.path + format_lines(mention.first_line, mention.last_line): result.tokens
         for mention, result in tried.items()
@@ -82,7 +83,7 @@ def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
     }
     if not attached:
         return ""
-    tokens = format_token_count(sum(attached.values()))
+    tokens = format_token_count(round(sum(attached.values()) * token_ratio))
     return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
 
 

@@ -13,7 +13,13 @@ from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.domain.events.choices import HoldSet, ModeChanged
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    Attachment,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -209,6 +215,25 @@ def test_the_user_s_choice_is_shown_on_the_card() -> None:
     )
     assert back.form == "full"
     assert back.lines > 100
+
+
+def test_what_went_along_has_the_tokens_of_the_gauge() -> None:
+    """As the card of the same output has, and the chip before it was sent: also once the ratio is another."""
+    attached = (Attachment("d" * 64, "app.py", "text", 1_000, 4_000, kind="file", lines=90),)
+    preview = Attachment(
+        "e" * 64, "log.txt", "text", 500, 9_000, lines=900, form="preview", full_tokens=4_000
+    )
+    log = [RecordedEvent(1, 0, UserSpoke("Look.", 2, (*attached, preview)))]
+    rows, (row,) = rows_from_log(log, 1.5)
+    assert isinstance(row, UserRow)
+    assert [note.facts for note in row.attachments] == [
+        "90 lines · 1.5k tokens",
+        "preview, 750 of 6k tokens",
+    ]
+    (again,) = rows.recount(2.0, Transcript(log))
+    assert isinstance(again, UserRow)
+    assert again.attachments[0].facts == "90 lines · 2k tokens"
+    assert rows.recount(2.0, Transcript(log)) == []
 
 
 def test_the_time_that_a_slow_model_had_is_on_the_card() -> None:
