@@ -42,7 +42,7 @@ def os_errors_as_tool_errors(action: str, path: str) -> Iterator[None]:
         yield
     except OSError as error:
         why = _WHY.get(error.errno or 0, f"{error.strerror or error}.")
-        fix = "List the folder to see what is there." if error.errno == errno.ENOENT else ""
+        fix = "List the folder above it to see what is there." if error.errno == errno.ENOENT else ""
         raise ToolError(f"Cannot {action} {path or 'the workspace'}.", why, fix) from error
 
 

@@ -39,8 +39,8 @@ from helix_desktop.context.summaries.summary_check import accept_sections, summa
 from helix_desktop.context.summaries.summary_coverage import (
     covered_facts,
 )
-from helix_desktop.context.summaries.summary_task import SummaryTask, handover_task
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES, SummaryTask, handover_task
+from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
@@ -65,7 +65,7 @@ class CompactionInput(msgspec.Struct, frozen=True):
     """The input of a handover: the messages to cover, the current handover, and the usage before.
 
     `words` are the agent's messages among them that stay verbatim, those of the newest complete turn. A new
-    handover takes the place of those in `replaces`.
+    handover takes the place of those in `replaces`. The messages `following` them stay in the window.
     """
 
     cut: CutPoint
@@ -78,6 +78,7 @@ class CompactionInput(msgspec.Struct, frozen=True):
     usage: UsageGauge
     words: tuple[int, ...] = ()
     replaces: tuple[int, ...] = ()
+    following: tuple[LogItem, ...] = ()
 
 
 class Compactor:
@@ -262,8 +263,12 @@ class Compactor:
         words = newest_turn_words(
             transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
         )
+        later = transcript.between(cut.upto, transcript.last_seq)
+        if cut.kept_seq and (kept := transcript.item(cut.kept_seq)) is not None:
+            later = [kept, *later]
+        following = tuple(transcript.without_excluded(later))
         return CompactionInput(
-            cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces
+            cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces, following
         )
 
     async def _summarize(
@@ -312,7 +317,10 @@ class Compactor:
             runtime.frame.info.window,
         )
         quoted_from = min(quoted - {0, cut.kept_seq}, default=0)
-        return handover_task(runtime.prompts["handover"], lines, source_input.previous, focus, quoted_from)
+        following = await asyncio.to_thread(brief_lines, source_input.following[-FOLLOWING_MESSAGES:])
+        return handover_task(
+            runtime.prompts["handover"], lines, source_input.previous, focus, quoted_from, following
+        )
 
     async def _build_event(
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]

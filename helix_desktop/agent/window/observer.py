@@ -27,6 +27,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     check_summary_coverage,
     covered_facts,
 )
+from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES
 from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
@@ -170,7 +171,7 @@ class Observer:
             )
             source = reflection_input(source_input.generations, source_input.items)
         else:
-            shorten, newest = self._runtime.shorten, observation_task.FOLLOWING_MESSAGES
+            shorten, newest = self._runtime.shorten, FOLLOWING_MESSAGES
             lines = await asyncio.to_thread(
                 transcript_lines, source_input.items, source_input.covers, source_input.masked, shorten
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -20,6 +21,7 @@ from helix_desktop.domain.unicode_safety import without_direction_signs
 CAP = 90  # characters
 _QUOTED_CAP = CAP - 12  # of a line of a command: its exit code stands before it
 _READ_CHARS = 32_768  # characters of a text that are read, from each end
+_EDIT_CHARS = 44  # of the first new line of one edit among several
 _MAX_NAMES = 6
 _MAX_LINES = 400
 _SUMMARY_LINES = 12  # first lines of a lookup, in which it says how much it found
@@ -57,6 +59,9 @@ _INFORMATIVE_END = re.compile(
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
+_COMMIT = re.compile(r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S")
+"""A commit as `git commit` and `git log --oneline` name it."""
+_AFTER_COMMIT = re.compile(r"\d+ files? changed\b|(?:create|delete) mode \d|(?:rename|copy|rewrite) \S")
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
 _DIFF_LINE = re.compile(
@@ -144,9 +149,26 @@ def _json_keys(text: str) -> str:
         return ""
     if isinstance(value, dict):
         return f"JSON: {_join(list(map(str, value)))}" if value else "JSON: {}"
+    if edits := _new_lines(value):
+        return f"{pluralize(len(value), 'edit')}: {edits}"
     first = next((item for item in value if isinstance(item, dict)), None)
     keys = f" of {_join(list(map(str, first)))}" if first else ""
     return f"JSON: {pluralize(len(value), 'item')}{keys}"
+
+
+def _new_lines(items: Iterable[Any]) -> str:
+    """Return the first line that is new in each of these edits of a file; empty if they are none."""
+    found = []
+    for item in items:
+        old, new = (
+            (item.get(key) for key in ("old_text", "new_text")) if isinstance(item, dict) else ("", None)
+        )
+        if not isinstance(old, str) or not isinstance(new, str):
+            return ""
+        old_lines = set(old.splitlines())
+        lines = (" ".join(line.split()) for line in new.splitlines() if line not in old_lines)
+        found.append(next(filter(_is_informative, lines), ""))
+    return " | ".join(ellipsize(line, _EDIT_CHARS) for line in found if line)
 
 
 def _cut_json_keys(text: str) -> str:
@@ -244,10 +266,29 @@ def _last_informative_line(text: str) -> str:
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
     candidates = list(islice((line for line in lines if _is_informative(line)), 80))
     candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
+    commit = _newest_commit(candidates)
     endings = [line for line in candidates[:40] if _INFORMATIVE_END.search(line)]
-    line = _with_details(endings) if endings else _first(candidates)
+    if commit:
+        endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
+    line = _with_details(endings) if endings else commit or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
+    if commit and endings:
+        plain = f"{plain}; {commit}"
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
+
+
+def _newest_commit(lines: Iterable[str]) -> str:
+    """Return the newest commit that an output, given from its end, ends with; empty if with something else.
+
+    A log has the newest first, and its last line would name a commit for a later one's.
+    """
+    newest = ""
+    for line in lines:
+        if _COMMIT.match(line):
+            newest = line
+        elif newest or not _AFTER_COMMIT.match(line):
+            break
+    return newest
 
 
 def _with_details(endings: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.conclusions import cut_between_words
 from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, split_sources
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.summary_task import SummaryTask
+from helix_desktop.context.summaries.summary_task import SummaryTask, following_lines
 from helix_desktop.context.summaries.transcript_lines import TranscriptLine, observation_line
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
@@ -25,8 +25,6 @@ _text = TextContext("Context")
 OBSERVE = "[Write observations]"
 REFINE = "[Refine observations]"
 KNOWN_FACTS = 30  # newest facts shown to the model that writes the next ones, so that it can end them
-FOLLOWING_MESSAGES = 40  # newest messages after those observed that are shown, in brief
-_FOLLOWING_CHARS = 240
 _OVER = re.compile(r"^over\b\s*[:,-]?\s*", re.IGNORECASE)
 _STANDING_NUMBER = re.compile(r"\bknown\s+#?(\d{1,4})\b[:,]?\s*(?:and\s+)?", re.IGNORECASE)
 _SHARED_WORDS = 2  # words of a fact that a note has to share to end it by a common entry
@@ -59,13 +57,8 @@ def observation_task(
     would be a turn behind.
     """
     standing_lines = [f"known {n}: {observation_line(fact).text}" for n, fact in enumerate(standing, 1)]
-    previous_lines = ("Known already:", *standing_lines) if standing else ()
-    newest = [
-        msgspec.structs.replace(line, max_chars=min(line.max_chars, _FOLLOWING_CHARS))
-        for line in following[-FOLLOWING_MESSAGES:]
-    ]
-    if newest:
-        previous_lines += ("What came after, not to be noted:", *(f"later {line.text}" for line in newest))
+    previous_lines: tuple[str, ...] = ("Known already:", *standing_lines) if standing else ()
+    previous_lines += following_lines(following)
     return SummaryTask(prompt, OBSERVE, "The messages to observe:", lines, previous=previous_lines)
 
 

@@ -95,6 +95,7 @@ class CoveredFacts:
         self._fills_ledger = ledger is None
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
         self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
+        self.user_said: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
         """Add the facts of the next message."""
@@ -117,6 +118,9 @@ class CoveredFacts:
 
     def _add_message(self, text: str, seq: int) -> None:
         self._add_words(text, seq)
+        for pattern in _IN_SENTENCES.values():
+            for match in pattern.finditer(text[:_PARSED_CHARS]):
+                self.user_said.setdefault(_plain_number(match[0]), set()).add(seq)
         for sentence in instructions_in(typed_text(text)):
             self._note("instructions", sentence, seq)
         for name in identifiers_in(text[:_PARSED_CHARS]):
@@ -181,10 +185,10 @@ def check_summary_coverage(
     The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times and tasks in 0.4
     times as many more, to stand below the summary; files that were changed come before those that were only
     read. A sentence with several hashes and numbers is listed once. `quoted` are the seqs of messages that
-    stay verbatim: their instructions and conclusions are counted, not listed. Tasks are what is left to do
-    on the `todo_list`.
+    stay verbatim: their instructions and conclusions, and the user's hashes and numbers in them, are counted,
+    not listed. Tasks are what is left to do on the `todo_list`.
     """
-    summary_names = _NamedIn(text)
+    summary_names, is_quoted = _NamedIn(text), quoted.__contains__
     checked: list[SummaryCoverage] = []
     texts: set[str] = set()
     for kind, share in _SHARES.items():
@@ -197,7 +201,12 @@ def check_summary_coverage(
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind in _MAY_BE_QUOTED:
-            newest = [fact for fact in newest if fact.sources[0] not in quoted]
+            newest = [fact for fact in newest if not is_quoted(fact.sources[0])]
+        if kind in _IN_SENTENCES:
+            said = facts.user_said
+            newest = [
+                fact for fact in newest if not any(map(is_quoted, said.get(_plain_number(fact.text), ())))
+            ]
         groups = _by_text(kind, newest, facts.sentences)
         lines = [
             msgspec.structs.replace(group[0], text=text)

@@ -13,6 +13,9 @@ from helix_desktop.domain.messages import Message, ModelRequest
 
 OPENING = "[Write a handover]"
 _RECORD = "The messages to hand over:"
+_FOLLOWING = "What came after, not to be noted:"
+FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown, in brief
+_FOLLOWING_CHARS = 240
 _PARTS = "The handovers of the parts of a long record, oldest first, to be merged into one:"
 _PART_CHARS = 4 * FULL_CHARS  # characters shown of the text of a part
 _CAPS = (
@@ -60,10 +63,12 @@ def handover_task(
     previous: HandoverMade | None,
     focus: str,
     quoted_from: int = 0,
+    following: Sequence[TranscriptLine] = (),
 ) -> SummaryTask:
     """Return the task to write a handover of these messages that updates the previous one.
 
-    The user's messages from event `quoted_from` on (0: none) stand verbatim below it.
+    The user's messages from event `quoted_from` on (0: none) stand verbatim below it. The messages
+    `following` them, which stay in the window, tell what is done by now.
     """
     instructions: list[str] = []
     if focus.strip():
@@ -76,7 +81,17 @@ def handover_task(
             "The former handover, to be updated (still true, changed, dropped):",
             render_handover(previous, ()),
         )
+    previous_lines += following_lines(following)
     return SummaryTask(prompt, OPENING, _RECORD, lines, tuple(instructions), previous_lines, _PARTS)
+
+
+def following_lines(lines: Sequence[TranscriptLine]) -> tuple[str, ...]:
+    """Return the newest of the messages after those of a task, in brief, under a title; empty if none."""
+    newest = [
+        msgspec.structs.replace(line, max_chars=min(line.max_chars, _FOLLOWING_CHARS))
+        for line in lines[-FOLLOWING_MESSAGES:]
+    ]
+    return (_FOLLOWING, *(f"later {line.text}" for line in newest)) if newest else ()
 
 
 def full_request(task: SummaryTask) -> ModelRequest:

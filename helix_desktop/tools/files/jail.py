@@ -141,7 +141,19 @@ def near_name_hint(jail: Jail, path: str) -> str:
         names = [entry.name for entry in entries if entry.kind == "file"]
         for near in get_close_matches(name, jail.limits.ignore_file.without_ignored(place, names), 1):
             return f"The nearest name there is {escape_hidden_name(f'{place}/{near}' if place else near)}."
-    return "List the folder to see what is there."
+        return "List its folder to see what is there."
+    return f"Its folder is not there either: list {_nearest_folder(jail, folder) or 'the workspace'}."
+
+
+def _nearest_folder(jail: Jail, path: str) -> str:
+    """Return the nearest folder above a missing one that is there; empty: the workspace."""
+    folder = path.rpartition("/")[0]
+    while folder:
+        with suppress(ToolError):
+            jail.list_entries(folder)
+            return folder
+        folder = folder.rpartition("/")[0]
+    return ""
 
 
 def special_file_refused(path: str, kind: str) -> ToolError:

@@ -8,6 +8,7 @@ from helix_desktop.tools.process.runner import ProcessResult
 
 _SHELL_SIGNAL = 128  # a shell, and bubblewrap, end with this and the signal's number
 _MAX_NAMED = 8
+MAX_TIMEOUT_S = 1_800
 
 
 def describe_result(result: ProcessResult, timeout_s: int, sandbox_note: str, spill_path: str) -> str:
@@ -18,7 +19,8 @@ def describe_result(result: ProcessResult, timeout_s: int, sandbox_note: str, sp
 
 def _end(result: ProcessResult, timeout_s: int) -> str:
     if result.ending == "late":
-        return f"no exit code: ended with all it had started after {timeout_s} s, its time limit"
+        limit = f"its time limit: timeout_s, at most {MAX_TIMEOUT_S}"
+        return f"no exit code: ended with all it had started after {timeout_s} s, {limit}"
     if result.ending == "stopped":
         return "no exit code: the user stopped it and all it had started; this is its output until then"
     if result.ending == "cut off":

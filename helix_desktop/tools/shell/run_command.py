@@ -23,7 +23,7 @@ from helix_desktop.tools.files.ignore import IGNORE_FILE
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
-from helix_desktop.tools.shell.result_text import describe_result
+from helix_desktop.tools.shell.result_text import MAX_TIMEOUT_S, describe_result
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
@@ -31,7 +31,7 @@ from helix_desktop.tools.tool import Tool
 
 text = TextContext("Tools")
 
-_DEFAULT_S, _MAX_S = 120, 1_800
+_DEFAULT_S = 120
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 
 
@@ -40,7 +40,7 @@ class RunCommandArguments(Arguments, frozen=True):
 
     command: str
     folder: str = ""
-    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=_MAX_S)] = _DEFAULT_S
+    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] = _DEFAULT_S
     network: bool = False
 
 

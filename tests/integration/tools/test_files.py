@@ -74,7 +74,8 @@ async def test_an_image_that_no_provider_accepts_is_described(root: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"path": "nope.txt"}, r"no such file .* List the folder"),
+        ({"path": "nope.txt"}, r"no such file .* List its folder"),
+        ({"path": "src/no/deep/x.py"}, r"no such file .* Its folder is not there either: list src\.$"),
         ({"path": "src/aa.py"}, r"no such file .* nearest name there is src/a\.py\.$"),
         ({"path": "src"}, "is a folder"),
         ({"path": "src/a.py/x"}, "not a folder"),
@@ -314,7 +315,7 @@ async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
     ):
         with pytest.raises(ToolError, match="was refused"):
             await text_of(root, name, **arguments)
-    with pytest.raises(ToolError, match="List the folder"):  # no error names it either
+    with pytest.raises(ToolError, match="List its folder"):  # no error names it either
         await text_of(root, "read_file", path="a.keys")
     for answer in (
         await text_of(root, "list_directory", depth=5),

@@ -68,7 +68,9 @@ async def test_a_time_limit_kills_the_complete_process_group(tmp_path: Path) -> 
     result = await make_tools(tmp_path).run(make_call("run_command", command=command, timeout_s=1))
     assert result.exit_code is None
     assert not result.ok
-    assert result.content.startswith(b"no exit code: ended with all it had started after 1 s")
+    assert result.content.startswith(
+        b"no exit code: ended with all it had started after 1 s, its time limit: timeout_s, at most 1800 ("
+    )
     assert b"started" in result.content
     assert await gone(int((tmp_path / "pid").read_text()))
 

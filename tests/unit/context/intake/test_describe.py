@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,26 @@ def test_a_diff_is_described_by_the_files_it_changes() -> None:
     about = describe_output("run_command", many, 0)
     assert about.startswith("exit 0, diff of 20 files: part_0.py, part_1.py, ")
     assert about.endswith(".py, …")
+
+
+def test_several_edits_are_described_by_their_first_new_lines() -> None:
+    edits = [
+        {"path": "a.py", "old_text": "import x\ndef f(day, anchor):", "new_text": "import x\ndef f(day):"},
+        {"path": "b.py", "old_text": "f(start, anchor)", "new_text": "days = f(start)"},
+    ]
+    assert describe_text(json.dumps(edits)) == "2 edits: def f(day): | days = f(start)"
+    assert describe_text(json.dumps([{"path": "a.py", "new_text": 1}])) == "JSON: 1 item of path, new_text"
+
+
+def test_a_command_that_commits_is_described_by_the_new_commit() -> None:
+    log = "fea4415 Export invoices\n15a7154 (HEAD -> main) Fix 3 errors\nddb4cf0 First\n"
+    assert describe_output("run_command", log, 0) == 'exit 0, "fea4415 Export invoices"'
+    made = "[main 94ce81c] Add a column\n 2 files changed, 9 insertions(+)\n create mode 100644 a.py\n"
+    assert describe_output("run_command", made, 0) == 'exit 0, "[main 94ce81c] Add a column"'
+    assert describe_output("run_command", f"{made}{log}", 0) == 'exit 0, "fea4415 Export invoices"'
+    both = f"9 passed in 2 s\n{made}"
+    assert describe_output("run_command", both, 0) == 'exit 0, "9 passed in 2 s; [main 94ce81c] Add a column"'
+    assert describe_output("run_command", "fea4415 Export invoices\n M a.py\n", 0) == 'exit 0, "M a.py"'
 
 
 def test_what_says_nothing_of_how_a_command_ended_is_passed_over() -> None:
