@@ -264,8 +264,9 @@ class Compactor:
             transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
         )
         later = transcript.between(cut.upto, transcript.last_seq)
-        if cut.kept_seq and (kept := transcript.item(cut.kept_seq)) is not None:
-            later = [kept, *later]
+        newest_message = transcript.item(cut.kept_seq) if cut.kept_seq else None
+        if newest_message is not None:
+            later = [newest_message, *later]
         following = tuple(transcript.without_excluded(later))
         return CompactionInput(
             cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces, following

@@ -95,7 +95,7 @@ class CoveredFacts:
         self._fills_ledger = ledger is None
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
         self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
-        self.user_said: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
+        self.user_messages: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
         """Add the facts of the next message."""
@@ -120,7 +120,7 @@ class CoveredFacts:
         self._add_words(text, seq)
         for pattern in _IN_SENTENCES.values():
             for match in pattern.finditer(text[:_PARSED_CHARS]):
-                self.user_said.setdefault(_plain_number(match[0]), set()).add(seq)
+                self.user_messages.setdefault(_plain_number(match[0]), set()).add(seq)
         for sentence in instructions_in(typed_text(text)):
             self._note("instructions", sentence, seq)
         for name in identifiers_in(text[:_PARSED_CHARS]):
@@ -203,9 +203,9 @@ def check_summary_coverage(
         if kind in _MAY_BE_QUOTED:
             newest = [fact for fact in newest if not is_quoted(fact.sources[0])]
         if kind in _IN_SENTENCES:
-            said = facts.user_said
+            messages = facts.user_messages
             newest = [
-                fact for fact in newest if not any(map(is_quoted, said.get(_plain_number(fact.text), ())))
+                fact for fact in newest if not any(map(is_quoted, messages.get(_plain_number(fact.text), ())))
             ]
         groups = _by_text(kind, newest, facts.sentences)
         lines = [
