@@ -36,12 +36,12 @@ class SessionInstructions:
         if self._source is None:
             return []
         is_older = transcript.opening is None and transcript.turns > 0
-        window = self._runtime.frame.info.window
+        window_size = self._runtime.frame.info.window
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 if transcript.opening is None and not is_older:
-                    return [OpeningGiven(await self._counted(await self._source.opening(window)))]
-                changes = await self._source.changes(transcript.standing_texts, window)
+                    return [OpeningGiven(await self._counted(await self._source.opening(window_size)))]
+                changes = await self._source.changes(transcript.standing_texts, window_size)
                 changes = tuple(change for change in changes if not is_older or change[0].kind == "run")
         except (HelixError, OSError) as error:  # TimeoutError is one
             log.warning("the instructions could not be read: %s", error)

@@ -167,9 +167,9 @@ class OpenWorkspace:
         else:
             transcript = await asyncio.to_thread(Transcript, await self.store.events(session))
         titles = {summary.title for summary in await self.sessions()}
-        window, counter = frame.info.window, self.services.counter
+        window_size, counter = frame.info.window, self.services.counter
         events, contents = await continuation(
-            transcript, session, handover_seq, policy, window, counter, titles, handover
+            transcript, session, handover_seq, policy, window_size, counter, titles, handover
         )
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(*events, contents=contents)

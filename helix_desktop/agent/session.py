@@ -165,11 +165,11 @@ class Session:
 
     def _summary(self, state: Transcript, used_at_ms: int) -> SessionSummary:
         """Return the session's summary for the session list, with usage counted as the gauge counts it."""
-        count, used, window, answering = None, 0, 0, ""
+        count, used, window_size, answering = None, 0, 0, ""
         if self.settings is not None:
             policy, frame, _ = self.settings()
             count = count_window(state, policy, frame.info.window)
-            used, window = usage_from_count(count, policy, frame).used, frame.info.window
+            used, window_size = usage_from_count(count, policy, frame).used, frame.info.window
             answering = frame.info.label if state.turns else ""
         reports = model_reports(state) if count is None else count.reported
         return SessionSummary(
@@ -180,7 +180,7 @@ class Session:
             messages=state.counts().messages,
             calls=state.counts().calls,
             used=used,
-            window=window,
+            window=window_size,
             model=state.last_model or answering,
             events=state.last_seq,
             parent=state.parent,

@@ -97,19 +97,22 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         limits = {name: getattr(self, name) for name in ("budget_tokens", "budget_cost", "ask_above")}
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 
-    def unattended_tokens(self, window: int) -> int:
+    def unattended_tokens(self, window_size: int) -> int:
         """Return the tokens background work may read without asking in such a window; 0: unlimited."""
-        return min(self.ask_above, window // 2)
+        return min(self.ask_above, window_size // 2)
 
-    def is_large(self, tokens: int, window: int) -> bool:
+    def is_large(self, tokens: int, window_size: int) -> bool:
         """Return True if text of so many tokens enters such a window as a preview, unless it is asked for."""
         if not self.enabled:
             return False
-        return bool(self.intake_above and tokens > self.intake_above) or tokens > window * self.preview_above
+        return (
+            bool(self.intake_above and tokens > self.intake_above)
+            or tokens > window_size * self.preview_above
+        )
 
-    def scaled(self, window: int) -> ContextPolicy:
+    def scaled(self, window_size: int) -> ContextPolicy:
         """Return the numbers for a window of so many tokens: below 128,000, batches and protection shrink."""
-        scale = max(window / REFERENCE_WINDOW, _MIN_SCALE)
+        scale = max(window_size / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
             return self
         return msgspec.structs.replace(

@@ -244,7 +244,7 @@ class ImagesRejected(ModelRequestRejected):
 class ContextWindowExceeded(ModelError):
     """The model's server says that the request is larger than the window.
 
-    `request_tokens` and `window` are its own counts, as far as it reported them; 0: it did not.
+    `request_tokens` and `window_size` are its own counts, as far as it reported them; 0: it did not.
     """
 
     remedies: tuple[Remedy, ...] = ("compact", "provider_settings")
@@ -256,10 +256,10 @@ class ContextWindowExceeded(ModelError):
         fix: OptionalText = "",
         *,
         request_tokens: int = 0,
-        window: int = 0,
+        window_size: int = 0,
     ) -> None:
         super().__init__(what, why, fix)
-        self.request_tokens, self.window = request_tokens, window
+        self.request_tokens, self.window_size = request_tokens, window_size
 
 
 class InvalidModelResponse(ModelError):

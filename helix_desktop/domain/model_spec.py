@@ -138,13 +138,13 @@ def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
     return values
 
 
-def _default_reserve(window: int, values: dict[str, SourcedValue]) -> SourcedValue:
+def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> SourcedValue:
     largest = values.get("input")
-    if largest is not None and 0 < largest.value < window:
-        return SourcedValue(window - int(largest.value), largest.origin, largest.source)
+    if largest is not None and 0 < largest.value < window_size:
+        return SourcedValue(window_size - int(largest.value), largest.origin, largest.source)
     if values["window"].origin == "usual":
         return SourcedValue(DEFAULT_RESERVE, "usual", text("assumed"))
-    default_reserve, max_reserve = (window // share for share in _RESERVE_SHARES)
+    default_reserve, max_reserve = (window_size // share for share in _RESERVE_SHARES)
     output = values.get("output")
     rules = [
         (default_reserve, text("1/16 of the context window"))

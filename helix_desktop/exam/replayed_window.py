@@ -48,13 +48,13 @@ class ReplayedWindow:
         return Message("system", system), *self.messages, Message("user", question)
 
 
-def replay_window(path: Path, policy: str | ContextPolicy, window: int) -> ReplayedWindow:
-    """Replay a recording; `window` in tokens. Call it on a thread that runs no event loop.
+def replay_window(path: Path, policy: str | ContextPolicy, window_size: int) -> ReplayedWindow:
+    """Replay a recording; `window_size` in tokens. Call it on a thread that runs no event loop.
 
     The recorded system prompt is left out: it set another agent's task. Raises InvalidRecording, and
     RequestTooLarge if the next request can't be made.
     """
-    with closing(Replayer(policy, window)) as replayer:
+    with closing(Replayer(policy, window_size)) as replayer:
         for message, turn_ends in with_turn_ends(list(read_messages(path))):
             if message["role"] == "assistant":
                 with suppress(RequestTooLarge, RequestInvalid):  # the recorded agent went on all the same

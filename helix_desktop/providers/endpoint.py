@@ -244,7 +244,7 @@ class Endpoint:
                 message,
                 _text("Compact the conversation, or correct the context window in Settings → Providers."),
                 request_tokens=tokens,
-                window=window,
+                window_size=window,
             )
         if has_images and is_image_refused(status, lowered):
             return ImagesRejected(_text("{provider} rejected an image.", provider=self.provider), message)

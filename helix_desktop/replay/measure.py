@@ -72,10 +72,10 @@ def _check_rule(
 
 
 def _measure_unmanaged(
-    messages: Sequence[RawMessage], tokens: MessageTokenCounter, window: int, gaps_s: Sequence[float]
+    messages: Sequence[RawMessage], tokens: MessageTokenCounter, window_size: int, gaps_s: Sequence[float]
 ) -> SentTotals:
     """Return the totals of the baseline, which sends the whole history with each request."""
-    totals = RequestTotals(tokens, window)
+    totals = RequestTotals(tokens, window_size)
     history: list[Message] = []
     for message in map(as_message, messages):
         if message.role == "assistant":

@@ -45,8 +45,8 @@ class SentTotals(msgspec.Struct, frozen=True):
 class RequestTotals:
     """Running sums over the requests of one replay."""
 
-    def __init__(self, tokens: MessageTokenCounter, window: int) -> None:
-        self._tokens, self._window = tokens, window
+    def __init__(self, tokens: MessageTokenCounter, window_size: int) -> None:
+        self._tokens, self._window = tokens, window_size
         self._previous: tuple[Message, ...] = ()
         self._sizes: list[int] = []  # of each message of the previous request
         self._tool_sizes: list[int] = []

@@ -52,35 +52,35 @@ class WorkspaceInstructions:
         self._environment, self._own_files = environment, own_files
         self._is_trusted, self._run = is_trusted, run
 
-    async def opening(self, window: int) -> tuple[StandingText, ...]:
+    async def opening(self, window_size: int) -> tuple[StandingText, ...]:
         """Return what is told at a session's first message, of a model with a window of so many tokens."""
         environment, files = await asyncio.gather(
             describe_environment(self._environment),
-            asyncio.to_thread(self._current, (), window),
+            asyncio.to_thread(self._current, (), window_size),
         )
         return (StandingText("environment", environment), *files)
 
     async def changes(
-        self, in_force: Mapping[Key, StandingText], window: int
+        self, in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
         """Return what is new or changed of the instructions in force, and whether it is a change."""
         if not self._run.enabled:
             return ()
-        return await asyncio.to_thread(self._changes, in_force, window)
+        return await asyncio.to_thread(self._changes, in_force, window_size)
 
     async def in_folders(
-        self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window: int
+        self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[StandingText, ...]:
         """Return the instructions in these folders of the workspace, and in those above, not in force yet."""
         if not (self._run.enabled and self._is_trusted()):
             return ()
-        return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window)
+        return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window_size)
 
-    def _current(self, in_force: Iterable[Key], window: int) -> list[StandingText]:
+    def _current(self, in_force: Iterable[Key], window_size: int) -> list[StandingText]:
         """Return the instructions that hold now, the most general first, with those of folders in force."""
         if not self._run.enabled:
             return []
-        limit = min(MAX_FILE_BYTES, window // _MIN_SHARE)
+        limit = min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
         own: dict[StandingKind, StandingText] = {
             kind: text
             for kind, path in self._own_files.items()
@@ -99,9 +99,9 @@ class WorkspaceInstructions:
         return [*personal, *project, *(own[kind] for kind in order if kind in own)]
 
     def _changes(
-        self, in_force: Mapping[Key, StandingText], window: int
+        self, in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
-        now = {text.key: text for text in self._current(in_force, window)}
+        now = {text.key: text for text in self._current(in_force, window_size)}
         changes: list[tuple[StandingText, bool]] = []
         for key, text in now.items():
             previous = in_force.get(key)
@@ -118,9 +118,9 @@ class WorkspaceInstructions:
         return tuple(changes)
 
     def _in_folders(
-        self, folders: tuple[str, ...], in_force: Mapping[Key, StandingText], window: int
+        self, folders: tuple[str, ...], in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[StandingText, ...]:
-        limit = min(MAX_FILE_BYTES, window // _MIN_SHARE)
+        limit = min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
         every = {
             "/".join(parts[:depth])
             for parts in (folder.split("/") for folder in folders if folder)

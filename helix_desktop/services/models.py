@@ -120,8 +120,8 @@ class ModelService:
             log.warning("a role falls to the main model: %s", error)
             return None
 
-    async def adhoc(self, label: str, base_url: str, window: int, effort: Effort = "") -> Model:
-        """Return a model at an address that no settings name; `window` in tokens, 0 for the default.
+    async def adhoc(self, label: str, base_url: str, window_size: int, effort: Effort = "") -> Model:
+        """Return a model at an address that no settings name; `window_size` in tokens, 0 for the default.
 
         `effort` is how much it thinks; empty: as is set for the model.
 
@@ -132,10 +132,10 @@ class ModelService:
         if not base_url:
             self._require_provider(label)
             model = await self.by_label(label, effort)
-            if not window or model.info.demo:
+            if not window_size or model.info.demo:
                 return model
             provider, _ = self._settings().find_model(label or self._settings().model, self.catalog)
-            return await self._saved_model(provider, _with_window(model.info, window))
+            return await self._saved_model(provider, _with_window(model.info, window_size))
         if not _is_http_url(base_url):
             raise InvalidInput(
                 text("The base URL must be a web address (got {value}).", value=repr(base_url)),
@@ -155,7 +155,7 @@ class ModelService:
                 text("The model must be PROVIDER/NAME (got {value}).", value=repr(label)),
                 fix=text("Use one word as the provider's name."),
             ) from error
-        info = _with_window(provider.model_info(model_name, self.catalog), window)
+        info = _with_window(provider.model_info(model_name, self.catalog), window_size)
         info = msgspec.structs.replace(info, effort=effort)
         if self._has_stored_key_for(provider):
             return await self._saved_model(provider, info)
@@ -360,7 +360,9 @@ def _origin(url: str) -> tuple[str, str, int | None]:
     return parts.scheme, parts.hostname or "", parts.port or default_ports.get(parts.scheme)
 
 
-def _with_window(info: ModelInfo, window: int) -> ModelInfo:
-    if not window:
+def _with_window(info: ModelInfo, window_size: int) -> ModelInfo:
+    if not window_size:
         return info
-    return msgspec.structs.replace(info, window=window, reserve=min(info.reserve, max(256, window // 10)))
+    return msgspec.structs.replace(
+        info, window=window_size, reserve=min(info.reserve, max(256, window_size // 10))
+    )

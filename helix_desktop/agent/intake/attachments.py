@@ -123,7 +123,7 @@ class AttachmentIntake:
         last_line: int = 0,
     ) -> Attachment:
         """Complete an attachment with a text and the bytes that are stored for it."""
-        policy, window = self._limits(session)
+        policy, window_size = self._limits(session)
         attachment = replace(attachment, size=len(data), handle_digits=policy.handle_digits)
         attachment, part = await asyncio.to_thread(_cut, attachment, text, data, first_line, last_line)
         other_text = [attachment.text] if attachment.text != text else []
@@ -131,7 +131,7 @@ class AttachmentIntake:
         heading_tokens, whole_tokens, *other_tokens = await self._counter.count(counted)
         tokens = heading_tokens + (other_tokens[0] if other_text else whole_tokens)
         await self._commit(Commit(session, contents=[_content(attachment, data, text, whole_tokens)]))
-        if policy.is_large(tokens, window):
+        if policy.is_large(tokens, window_size):
             return await self._as_preview(attachment, part, tokens, policy)
         return replace(attachment, tokens=tokens)
 

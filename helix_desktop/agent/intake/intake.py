@@ -220,12 +220,12 @@ class Intake:
             return await asyncio.to_thread(_read_names, tool, text, exit_code)
         return _read_names(tool, text, exit_code)
 
-    def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window: int) -> bool:
+    def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window_size: int) -> bool:
         """Return True if an output is too large to be shown whole without a choice."""
         answer = received.answer
         if answer.recalled or answer.name in CACHE_TOOLS or (answer.images and not received.image_contents):
             return False
-        return policy.is_large(answer.tokens, window)
+        return policy.is_large(answer.tokens, window_size)
 
     async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
         """Return the output as a preview of about the policy's tokens, ending with its marker."""

@@ -98,10 +98,10 @@ class ScaledPolicy:
     def __init__(self) -> None:
         self._newest: tuple[ContextPolicy, int, ContextPolicy] | None = None
 
-    def __call__(self, policy: ContextPolicy, window: int) -> ContextPolicy:
+    def __call__(self, policy: ContextPolicy, window_size: int) -> ContextPolicy:
         """Return the policy scaled to a window of so many tokens."""
-        if self._newest is None or self._newest[0] is not policy or self._newest[1] != window:
-            self._newest = (policy, window, policy.scaled(window))
+        if self._newest is None or self._newest[0] is not policy or self._newest[1] != window_size:
+            self._newest = (policy, window_size, policy.scaled(window_size))
         return self._newest[2]
 
 

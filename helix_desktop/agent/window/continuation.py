@@ -25,7 +25,7 @@ async def continuation(
     session: str,
     seq: int,
     policy: ContextPolicy,
-    window: int,
+    window_size: int,
     counter: TokenCounter,
     titles: Container[str] = (),
     handover: HandoverMade | None = None,
@@ -36,7 +36,7 @@ async def continuation(
     must not change meanwhile.
     """
     event, index_text = await asyncio.to_thread(
-        continued_handover, transcript, session, seq, policy, window, handover
+        continued_handover, transcript, session, seq, policy, window_size, handover
     )
     as_sent = without_repeats(event, [quote.text for quote in event.quotes])
     (tokens,) = await counter.count([render_handover(as_sent, ())])

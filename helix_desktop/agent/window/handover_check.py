@@ -33,15 +33,15 @@ async def checked_handover(runtime: SessionRuntime, event: HandoverMade, facts: 
     """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
     policy, transcript = runtime.policy, runtime.transcript
     text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
-    window = runtime.frame.info.window
-    quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window)
+    window_size = runtime.frame.info.window
+    quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
     max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
     verbatim = quoted.union(event.words)
     todo_list = transcript.todo_list_between(0, event.upto)
     coverage = await asyncio.to_thread(check_summary_coverage, facts, text, max_chars, verbatim, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
     words = agent_texts(transcript, event.words)
-    own_texts = user_texts(transcript, event, policy.user_text_tokens, window)
+    own_texts = user_texts(transcript, event, policy.user_text_tokens, window_size)
     as_sent = without_repeats(event, [text for _, text, _ in own_texts])
     tokens = await runtime.count_tokens(render_handover(as_sent, (), words))
     return msgspec.structs.replace(event, tokens=tokens)

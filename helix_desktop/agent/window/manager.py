@@ -91,9 +91,9 @@ class ContextManager:
             return False
         gauge = self.rewriter.gauge()
         fits = min(gauge.used, gauge.window)
-        if rejection.window:
+        if rejection.window_size:
             token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
-            fits = min(fits, int(rejection.window * token_ratio))
+            fits = min(fits, int(rejection.window_size * token_ratio))
         await self._make_room(int(policy.panic_to * fits))
         return self.rewriter.gauge().used < gauge.used
 

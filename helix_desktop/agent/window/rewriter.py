@@ -101,7 +101,7 @@ class WindowRewriter:
         On hold there are none.
         """
         policy, frame = self._runtime.policy, self._runtime.frame
-        transcript, window = self._runtime.transcript, frame.info.window
+        transcript, window_size = self._runtime.transcript, frame.info.window
         if not policy.enabled or transcript.on_hold:
             return
         if policy.anchor_tokens:
@@ -111,13 +111,13 @@ class WindowRewriter:
         due_sweep = (
             candidates
             if candidates is not None
-            and planner.sweep_pays_off(transcript, policy, candidates, window, is_cold)
+            and planner.sweep_pays_off(transcript, policy, candidates, window_size, is_cold)
             else None
         )
         folds = fold.due_folds(
             transcript,
             policy,
-            window,
+            window_size,
             candidates,
             due_sweep.masked[0] if due_sweep else 0,
             is_cold,
@@ -129,21 +129,23 @@ class WindowRewriter:
             folds = fold.due_folds(
                 transcript,
                 policy,
-                window,
+                window_size,
                 candidates,
                 transcript.items[0].seq,
                 is_cold,
                 self._protected_edges,
             )
         if folds:
-            await self._fold(folds, policy, window)
+            await self._fold(folds, policy, window_size)
         if placed or folds:
             reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
             await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
             current = due_sweep if transcript.last_seq == last_seq else None
-            await self._sweep(lambda: planner.sweep_due(transcript, policy, window, is_cold), reason, current)
+            await self._sweep(
+                lambda: planner.sweep_due(transcript, policy, window_size, is_cold), reason, current
+            )
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         """Place pending observations, if that is due."""
@@ -209,14 +211,16 @@ class WindowRewriter:
         pending = transcript.rewrites.observations[pending_seq]
         return (*edges, pending.after, pending.upto)
 
-    async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window: int) -> None:
+    async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window_size: int) -> None:
         for plan in folds:
-            await self._record_fold(plan, policy, window)
-        condensed = fold.due_condensation(self._runtime.transcript, policy, window, self._protected_edges)
+            await self._record_fold(plan, policy, window_size)
+        condensed = fold.due_condensation(
+            self._runtime.transcript, policy, window_size, self._protected_edges
+        )
         if condensed is not None:
-            await self._record_fold(condensed, policy, window)
+            await self._record_fold(condensed, policy, window_size)
 
-    async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window: int) -> bool:
+    async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window_size: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
         transcript = self._runtime.transcript
         rewrite_seq = transcript.last_rewrite_seq
@@ -227,7 +231,9 @@ class WindowRewriter:
         stated = transcript.without_excluded(items)
         user_words = transcript.without_excluded(transcript.user_words_between(after, upto))
         todo_list = transcript.todo_list_between(after, upto)
-        note = note_text(fold_plan, stated, user_words, content.digest, entries, policy, window, todo_list)
+        note = note_text(
+            fold_plan, stated, user_words, content.digest, entries, policy, window_size, todo_list
+        )
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
         tokens = await self._note_tokens.count(note)
@@ -337,15 +343,15 @@ def note_text(
     digest: str,
     entries: int,
     policy: ContextPolicy,
-    window: int,
+    window_size: int,
     todo_list: TodoList,
 ) -> str:
     """Return the note of a fold plan, by its kind; `user_words` are the items with words of the user."""
     if fold_plan.how == "truncate":
         return fold_note.render_truncation_note(digest, entries, len(items), policy.handle_digits)
     if fold_plan.how == "condense":
-        max_tokens = fold.condensed_tokens(policy, window)
-        user_tokens = user_text_budget(policy.user_text_tokens, window)
+        max_tokens = fold.condensed_tokens(policy, window_size)
+        user_tokens = user_text_budget(policy.user_text_tokens, window_size)
         return fold_note.render_condensed_note(
             items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list
         )

@@ -62,7 +62,7 @@ class _Run(msgspec.Struct):
 def due_folds(
     transcript: Transcript,
     policy: ContextPolicy,
-    window: int,
+    window_size: int,
     sweep_plan: SweepPlan | None = None,
     rewritten_from_seq: int = 0,
     is_cold: bool = False,
@@ -75,7 +75,7 @@ def due_folds(
     `fold_least` tokens only the steps themselves stay, as the user's newest message does, so there may be
     several ranges: else nothing behind a file that is edited for long would be folded. Waiting costs rent, as
     for a sweep, and the sweep that would share the rewrite (`sweep_plan`) adds its savings; a note costs what
-    it adds to the window for as long as it stands. What sending again costs depends on how full a `window` of
+    it adds to the window for as long as it stands. What sending again costs depends on how full a window of
     so many tokens is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No fold crosses
     one of the `edges`, where observations will begin or end.
     """
@@ -89,7 +89,9 @@ def due_folds(
     gain = sum(run.gain for run in runs) - names
     if not runs or gain < least:
         return []
-    if not is_cold and not _pays_off(transcript, policy, window, runs, names, sweep_plan, rewritten_from_seq):
+    if not is_cold and not _pays_off(
+        transcript, policy, window_size, runs, names, sweep_plan, rewritten_from_seq
+    ):
         return []
     return [FoldPlan(run.items[0][0].after, run.items[-1][0].seq, run.gain) for run in runs]
 
@@ -97,7 +99,7 @@ def due_folds(
 def _pays_off(
     transcript: Transcript,
     policy: ContextPolicy,
-    window: int,
+    window_size: int,
     runs: list[_Run],
     names: int,
     sweep_plan: SweepPlan | None,
@@ -106,7 +108,7 @@ def _pays_off(
     waited = sum(freed * _waited_steps(transcript, policy, item) for run in runs for item, freed in run.items)
     rent = CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
     behind = transcript.tokens_from(runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
-    price = rewrite_price(transcript.window_tokens[0], window)
+    price = rewrite_price(transcript.window_tokens[0], window_size)
     if rewritten_from_seq:
         return rent >= price * (behind - transcript.tokens_from(rewritten_from_seq))
     if sweep_plan is not None:
@@ -224,13 +226,13 @@ def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
 
 
 def due_condensation(
-    transcript: Transcript, policy: ContextPolicy, window: int, edges: Sequence[int] = ()
+    transcript: Transcript, policy: ContextPolicy, window_size: int, edges: Sequence[int] = ()
 ) -> FoldPlan | None:
     """Return the older notes to condense into one, once all notes outgrow their share of the window."""
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
     notes = _notes_and_user_messages(transcript)
-    cap, tokens = policy.condense_at * window, [transcript.entry_tokens(entry) for entry in notes]
+    cap, tokens = policy.condense_at * window_size, [transcript.entry_tokens(entry) for entry in notes]
     if sum(tokens) <= cap:
         return None
     kept_tokens, count = 0, len(notes)
@@ -244,14 +246,14 @@ def due_condensation(
         if isinstance(note, SummaryBlock) and not _is_inside(note.upto, stay)
     }
     segments = _segments(transcript, policy, old, edges)
-    plans = [_condensation(transcript, policy, segment, window) for segment in segments]
+    plans = [_condensation(transcript, policy, segment, window_size) for segment in segments]
     best = max(plans, key=lambda plan: plan.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
 
 
-def condensed_tokens(policy: ContextPolicy, window: int) -> int:
+def condensed_tokens(policy: ContextPolicy, window_size: int) -> int:
     """Return the tokens the agent's own text may take in a condensed note."""
-    return int(policy.condense_at * policy.condense_keep * 0.5 * window)
+    return int(policy.condense_at * policy.condense_keep * 0.5 * window_size)
 
 
 def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
@@ -306,15 +308,15 @@ def _is_inside(seq: int, folds: Sequence[FoldMade]) -> bool:
 
 
 def _condensation(
-    transcript: Transcript, policy: ContextPolicy, segment: list[LogItem | SummaryBlock], window: int
+    transcript: Transcript, policy: ContextPolicy, segment: list[LogItem | SummaryBlock], window_size: int
 ) -> FoldPlan:
     first, last = segment[0], segment[-1]
     assert isinstance(first, SummaryBlock)  # a segment begins and ends with a note
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
-    budget = user_text_budget(policy.user_text_tokens, window)
+    budget = user_text_budget(policy.user_text_tokens, window_size)
     new = newest_texts_tokens(transcript.users_between(after, upto), budget)
-    new += condensed_tokens(policy, window) + policy.ledger_tokens
+    new += condensed_tokens(policy, window_size) + policy.ledger_tokens
     return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
 
 

@@ -86,10 +86,11 @@ class AverageCall(msgspec.Struct, frozen=True):
         return AverageCall(ceil(answer * factor), ceil(outputs * factor), round(markers * factor))
 
 
-def make_forecast(transcript: Transcript, policy: ContextPolicy, window: int, room: int) -> Forecast:
-    """Return what falls due next in a `window` of so many tokens. Slow in a full one: call it in a thread.
+def make_forecast(transcript: Transcript, policy: ContextPolicy, window_size: int, room: int) -> Forecast:
+    """Return what falls due next in a window of `window_size` tokens.
 
-    `room` is what the session can grow until it is summarized, by our count.
+    `room` is what the session can grow until it is summarized, by our count. Slow in a full window:
+    call it in a thread.
     """
     if not (policy.enabled and transcript.items) or transcript.on_hold:
         return NOTHING_DUE
@@ -98,7 +99,7 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy, window: int, ro
     calls = min(MAX_CALLS, max(0, room) // max(1, average.answer + average.outputs))
     return Forecast(
         ready.saved if ready is not None else 0,
-        _next_rewrite(transcript, policy, window, average, calls),
+        _next_rewrite(transcript, policy, window_size, average, calls),
         calls,
         observation.unobserved_tokens(transcript),
     )
@@ -124,13 +125,15 @@ def average_call(transcript: Transcript) -> AverageCall:
 
 
 def _next_rewrite(
-    transcript: Transcript, policy: ContextPolicy, window: int, average: AverageCall, most_calls: int
+    transcript: Transcript, policy: ContextPolicy, window_size: int, average: AverageCall, most_calls: int
 ) -> NextRewrite | None:
     ahead = transcript.fork()
     for calls in range(most_calls + 1):
         ready = sweep.sweep_with_rewrite(ahead, policy)
-        sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, window, is_cold=False)
-        folds = fold.due_folds(ahead, policy, window, ready, ready.masked[0] if ready and sweeps else 0)
+        sweeps = ready is not None and planner.sweep_pays_off(
+            ahead, policy, ready, window_size, is_cold=False
+        )
+        folds = fold.due_folds(ahead, policy, window_size, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
             grown = ahead.window_tokens[0] - transcript.window_tokens[0]
             return msgspec.structs.replace(_as_rewrite(ahead, policy, folds, ready, calls), grown=grown)

@@ -62,19 +62,21 @@ NO_COMPACTION = CompactionOutlook("off")
 
 
 def sweep_due(
-    transcript: Transcript, policy: ContextPolicy, window: int, is_cold: bool = False
+    transcript: Transcript, policy: ContextPolicy, window_size: int, is_cold: bool = False
 ) -> SweepPlan | None:
     """Return the sweep that pays off now, if any; with a cold provider cache a small one does too."""
     ride = sweep.sweep_with_rewrite(transcript, policy)
-    return ride if ride is not None and sweep_pays_off(transcript, policy, ride, window, is_cold) else None
+    return (
+        ride if ride is not None and sweep_pays_off(transcript, policy, ride, window_size, is_cold) else None
+    )
 
 
 def sweep_pays_off(
-    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window: int, is_cold: bool
+    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window_size: int, is_cold: bool
 ) -> bool:
     """Return True if sweeping all candidates pays off now without another rewrite to share the cost."""
     small = is_cold and plan.saved >= policy.sweep_min // 4
-    return small or sweep.pays_off(transcript, policy, plan, window)
+    return small or sweep.pays_off(transcript, policy, plan, window_size)
 
 
 def sweep_all(

@@ -190,7 +190,7 @@ def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPl
     return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, rent_so_far(candidates))
 
 
-def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window: int) -> bool:
+def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window_size: int) -> bool:
     """Return True if sweeping all candidates pays off now on its own in a window of so many tokens."""
     if policy.sweep == "at once":
         return True
@@ -201,19 +201,19 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, win
     if saved < policy.sweep_min:
         return False
     resent = transcript.tokens_from(plan.masked[0]) - saved
-    price = rewrite_price(transcript.window_tokens[0], window) * resent
+    price = rewrite_price(transcript.window_tokens[0], window_size) * resent
     price += CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
 
 
-def rewrite_price(used: float, window: int) -> float:
+def rewrite_price(used: float, window_size: int) -> float:
     """Return what sending a token again counts against waiting, with `used` tokens of the window.
 
     In an empty window four times its price: the session may end before a rewrite has paid off, and what waits
     stays in view. The fuller the window the less; where facts would be noted, the price alone. Measured on
     recorded sessions in windows of 128,000 and 32,000 tokens.
     """
-    room = max(0.0, 1 - used / (_PATIENT_BELOW * window))
+    room = max(0.0, 1 - used / (_PATIENT_BELOW * window_size))
     return REWRITE_PRICE * (1 + (_PATIENCE - 1) * room)
 
 

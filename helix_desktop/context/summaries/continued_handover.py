@@ -36,7 +36,7 @@ def continued_handover(
     session: str,
     seq: int,
     policy: ContextPolicy,
-    window: int,
+    window_size: int,
     handover: HandoverMade | None = None,
 ) -> tuple[HandoverMade, str]:
     """Return the first event of a session that continues another one, and the text of its index entry.
@@ -81,7 +81,7 @@ def continued_handover(
         origin=session,
         origin_title=transcript.title,
         origin_seq=seq,
-        quotes=_quotes(transcript, source, policy, window),
+        quotes=_quotes(transcript, source, policy, window_size),
     )
     if handover is None:  # what it took is on record in the other session
         event = msgspec.structs.replace(
@@ -132,12 +132,12 @@ def _without_sources(section: Section) -> Section:
 
 
 def _quotes(
-    transcript: Transcript, handover: HandoverMade, policy: ContextPolicy, window: int
+    transcript: Transcript, handover: HandoverMade, policy: ContextPolicy, window_size: int
 ) -> tuple[Quote, ...]:
     """Return the words that go along verbatim: the user's covered ones that fit, and the newest answer."""
     cap = policy.user_text_tokens
-    own = user_texts(transcript, handover, cap, window)
-    quotes = [*inherited_quotes(transcript, handover, cap, window)]
+    own = user_texts(transcript, handover, cap, window_size)
+    quotes = [*inherited_quotes(transcript, handover, cap, window_size)]
     quotes += [Quote("user", text, tokens) for _, text, tokens in own]
     instruction = transcript.item(handover.kept)  # it stays in the other window as a message
     if instruction is not None and isinstance(instruction.event, UserSpoke):

@@ -180,16 +180,18 @@ def plain_sentence(text: str) -> str:
 
 
 def user_texts(
-    transcript: Transcript, handover: HandoverMade, cap: int, window: int
+    transcript: Transcript, handover: HandoverMade, cap: int, window_size: int
 ) -> list[tuple[int, str, int]]:
     """Return the user's covered messages as (seq, text, tokens), oldest first: the newest in `cap` tokens.
 
     In a window (tokens) where the cap is more than a quarter, a quarter is the cap.
     """
-    return _newest_user_texts(transcript, handover.upto, handover.kept, user_text_budget(cap, window))
+    return _newest_user_texts(transcript, handover.upto, handover.kept, user_text_budget(cap, window_size))
 
 
-def inherited_quotes(transcript: Transcript, handover: HandoverMade, cap: int, window: int) -> list[Quote]:
+def inherited_quotes(
+    transcript: Transcript, handover: HandoverMade, cap: int, window_size: int
+) -> list[Quote]:
     """Return the words of the session that this one continues, oldest first: the newest that fit.
 
     This session's own words, as `user_texts` returns them, come first.
@@ -197,8 +199,8 @@ def inherited_quotes(transcript: Transcript, handover: HandoverMade, cap: int, w
     origin = transcript.origin
     if origin is None or transcript.handover is None:
         return []
-    left = user_text_budget(cap, window) - sum(
-        tokens for _, _, tokens in user_texts(transcript, handover, cap, window)
+    left = user_text_budget(cap, window_size) - sum(
+        tokens for _, _, tokens in user_texts(transcript, handover, cap, window_size)
     )
     quotes: list[Quote] = []
     for quote in reversed(origin.quotes):
@@ -209,14 +211,14 @@ def inherited_quotes(transcript: Transcript, handover: HandoverMade, cap: int, w
     return quotes[::-1]
 
 
-def user_text_budget(cap: int, window: int) -> int:
-    """Return the tokens the user's own messages may take in a window of `window` tokens."""
-    return min(cap, int(window * _MAX_SHARE_OF_WORDS))
+def user_text_budget(cap: int, window_size: int) -> int:
+    """Return the tokens the user's own messages may take in a window of `window_size` tokens."""
+    return min(cap, int(window_size * _MAX_SHARE_OF_WORDS))
 
 
-def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int, window: int) -> int:
+def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int, window_size: int) -> int:
     """Return the tokens of the user's own messages in a handover up to `upto`, framing included."""
-    texts = _newest_user_texts(transcript, upto, kept_seq, user_text_budget(cap, window))
+    texts = _newest_user_texts(transcript, upto, kept_seq, user_text_budget(cap, window_size))
     return sum(tokens + FRAMING_TOKENS for _, _, tokens in texts)
 
 
@@ -227,11 +229,13 @@ def _newest_user_texts(
     return newest_texts([item for item in items if item.seq != kept_seq], max_tokens)
 
 
-def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, window: int) -> frozenset[int]:
+def user_text_seqs(
+    transcript: Transcript, upto: int, kept_seq: int, cap: int, window_size: int
+) -> frozenset[int]:
     """Return the seqs of the user's messages that stay whole and verbatim, in a handover or as its `kept`."""
     users = transcript.without_excluded(transcript.users_between(0, upto))
     items = [item for item in users if item.seq != kept_seq]
-    return whole_texts(items, user_text_budget(cap, window)) | {kept_seq}
+    return whole_texts(items, user_text_budget(cap, window_size)) | {kept_seq}
 
 
 def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:

@@ -47,7 +47,7 @@ class EventRange(msgspec.Struct, frozen=True):
     replaces: tuple[int, ...] = ()
 
 
-def due_observation(transcript: Transcript, policy: ContextPolicy, window: float) -> EventRange | None:
+def due_observation(transcript: Transcript, policy: ContextPolicy, window_size: float) -> EventRange | None:
     """Return the raw history to observe now: more than `observe_at` of the window is unobserved.
 
     Never the previous turn, nor the running one, nor what the user took back; None while prepared
@@ -56,7 +56,7 @@ def due_observation(transcript: Transcript, policy: ContextPolicy, window: float
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
     raw = _unobserved(transcript, _undone_upto(transcript))
-    if sum(transcript.entry_tokens(entry) for entry in raw) <= policy.observe_at * window:
+    if sum(transcript.entry_tokens(entry) for entry in raw) <= policy.observe_at * window_size:
         return None
     return unobserved_range(transcript)
 
@@ -89,13 +89,15 @@ def _range_before_turn(
     return EventRange(after, upto, sum(transcript.entry_tokens(entry) for entry in old))
 
 
-def due_reflection(transcript: Transcript, policy: ContextPolicy, window: float) -> EventRange | None:
+def due_reflection(transcript: Transcript, policy: ContextPolicy, window_size: float) -> EventRange | None:
     """Return the observations to refine: all adjacent ones, if they take over `reflect_at` of the window."""
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
     event_range = refinable_range(transcript)
     return (
-        event_range if event_range is not None and event_range.tokens > policy.reflect_at * window else None
+        event_range
+        if event_range is not None and event_range.tokens > policy.reflect_at * window_size
+        else None
     )
 
 

@@ -99,14 +99,14 @@ def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFra
     return _build_gauge(estimate, count.reported.get(frame.info.label), policy, frame)
 
 
-def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> WindowCount:
-    """Return the count of a session's next request, for a model with a window of `window` tokens."""
+def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int) -> WindowCount:
+    """Return the count of a session's next request, for a model with a window of `window_size` tokens."""
     entries, images = transcript.window_tokens
     handed_over, own_policy = transcript.handover is not None, transcript.session_policy
     return WindowCount(
-        entries=entries + handover_tokens(transcript, policy, window),
+        entries=entries + handover_tokens(transcript, policy, window_size),
         images=images,
-        quoted=user_text_budget(policy.user_text_tokens, window) if handed_over else None,
+        quoted=user_text_budget(policy.user_text_tokens, window_size) if handed_over else None,
         reported=model_reports(transcript),
         chosen=transcript.chosen_model,
         opening=transcript.opening_tokens,
@@ -114,11 +114,11 @@ def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> 
     )
 
 
-def is_outdated(count: WindowCount | None, policy: ContextPolicy, window: int) -> bool:
+def is_outdated(count: WindowCount | None, policy: ContextPolicy, window_size: int) -> bool:
     """Return True if the count no longer fits the policy and window, so that the log must be read."""
     if count is None:
         return True
-    return count.quoted not in (None, user_text_budget(policy.user_text_tokens, window))
+    return count.quoted not in (None, user_text_budget(policy.user_text_tokens, window_size))
 
 
 def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:

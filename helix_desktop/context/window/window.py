@@ -204,10 +204,10 @@ def project(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -
 def _render_handover(
     transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, handover: HandoverMade
 ) -> tuple[Message, int]:
-    cap, window = policy.user_text_tokens, frame.info.window
-    texts = handovers.user_texts(transcript, handover, cap, window)
+    cap, window_size = policy.user_text_tokens, frame.info.window
+    texts = handovers.user_texts(transcript, handover, cap, window_size)
     words = handovers.agent_texts(transcript, handover.words)
-    quotes = handovers.inherited_quotes(transcript, handover, cap, window)
+    quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
     verbatim = [text for _, text, _ in texts] + [quote.text for quote in quotes]
     text = handovers.render_handover(
         without_repeats(handover, verbatim), handovers.quote_messages(texts), words, quotes
@@ -222,18 +222,18 @@ def _handover_tokens(
     return handover.tokens + sum(tokens + FRAMING_TOKENS for tokens in words) + FRAMING_TOKENS
 
 
-def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) -> int:
-    """Return the tokens of the active handover as sent in a window of `window` tokens; 0 without one."""
+def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: int) -> int:
+    """Return the tokens of the active handover as sent in a window of `window_size` tokens; 0 without one."""
     if transcript.handover is None:
         return 0
     seq, handover = transcript.handover
     if excluded := transcript.rewrites.excluded.get(seq):
         return excluded.tokens + FRAMING_TOKENS
     cap, quoted = policy.user_text_tokens, transcript.position(handover.upto)
-    state = transcript.last_rewrite_seq, cap, window, quoted  # all that the quotes depend on
+    state = transcript.last_rewrite_seq, cap, window_size, quoted  # all that the quotes depend on
     if transcript.handover_count[0] != state:
-        texts = handovers.user_texts(transcript, handover, cap, window)
-        quotes = handovers.inherited_quotes(transcript, handover, cap, window)
+        texts = handovers.user_texts(transcript, handover, cap, window_size)
+        quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
         transcript.handover_count = state, _handover_tokens(handover, texts, quotes)
     return transcript.handover_count[1]
 

@@ -151,10 +151,17 @@ class _Approximation:
             self._points.append(WindowPoint(seq, at // _MS, used))
             sent += used
             billed += (CACHED * shared + FRESH * (self._window - shared)) * facts.ratio
-        window = facts.info.window
+        window_size = facts.info.window
         threshold = handover_threshold(self._policy, facts.info)
         return PolicyReplay(
-            tuple(self._points), tuple(self._rewrites), window, threshold, sent, billed, None, is_exact=False
+            tuple(self._points),
+            tuple(self._rewrites),
+            window_size,
+            threshold,
+            sent,
+            billed,
+            None,
+            is_exact=False,
         )
 
     @property

@@ -72,10 +72,10 @@ class WindowBar(Themed, QWidget):
         self.setFixedHeight(int(_BAR + 2 * _OVER))
         self.setMouseTracking(True)
 
-    def show_window(self, segments: Sequence[Segment], window: int, levels: Sequence[Level]) -> None:
-        """Show other segments and levels; `window` in tokens."""
+    def show_window(self, segments: Sequence[Segment], window_size: int, levels: Sequence[Level]) -> None:
+        """Show other segments and levels; `window_size` in tokens."""
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
-        self._window, self._levels = max(1, window), tuple(levels)
+        self._window, self._levels = max(1, window_size), tuple(levels)
         filling = [part for part in segments if part.kind not in ("free", "reserve")]
         self._used = sum(part.tokens for part in filling)
         # A provider that counts less than we do makes the parts narrower, not the whole wider.

@@ -95,8 +95,8 @@ def models_text(server: LocalServer) -> str:
     return " · ".join(labels)
 
 
-def _model_text(name: str, window: int, loaded: bool | None) -> str:
-    about = [tr("{tokens} context", tokens=format_tokens(window))] if window else []
+def _model_text(name: str, window_size: int, loaded: bool | None) -> str:
+    about = [tr("{tokens} context", tokens=format_tokens(window_size))] if window_size else []
     if loaded is not None:
         about.append(tr("loaded") if loaded else tr("not loaded"))
     return tr("{model} ({about})", model=name, about=", ".join(about)) if about else name

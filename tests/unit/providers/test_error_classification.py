@@ -166,7 +166,7 @@ def test_the_window_in_an_error_message(message: str, requested: int, window: in
     """In the server's own tokens, where the message is unambiguous."""
     error = refusal(400, {"error": {"message": message}})
     assert isinstance(error, ContextWindowExceeded)
-    assert (error.request_tokens, error.window) == (requested, window)
+    assert (error.request_tokens, error.window_size) == (requested, window)
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,13 @@ def figure_faults(entry: ModelEntry, known_window: int) -> dict[str, str]:
     return {name: fault for name, fault in faults.items() if fault}
 
 
-def _window_fault(window: int) -> str:
-    if 0 < window < MIN_WINDOW_TOKENS:
+def _window_fault(window_size: int) -> str:
+    if 0 < window_size < MIN_WINDOW_TOKENS:
         return tr("Enter at least {tokens} tokens.", tokens=MIN_WINDOW_TOKENS)
     return ""
 
 
-def _reserve_fault(reserve: int, window: int) -> str:
-    if reserve >= window:
-        return tr("Enter less than the context window of {tokens} tokens.", tokens=window)
+def _reserve_fault(reserve: int, window_size: int) -> str:
+    if reserve >= window_size:
+        return tr("Enter less than the context window of {tokens} tokens.", tokens=window_size)
     return ""

@@ -66,9 +66,9 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
     return sampled
 
 
-def point_text(point: UsagePoint, window: int) -> str:
-    """Return tokens in context, their share of the window (its own, else `window`), after what."""
-    size = point.window or window
+def point_text(point: UsagePoint, window_size: int) -> str:
+    """Return tokens in context, their share of the window (its own, else `window_size`), after what."""
+    size = point.window or window_size
     about = "≈ " if point.is_estimated else ""
     share = format_whole_percent(point.used / size, is_estimated=point.is_estimated) if size else ""
     parts = (
@@ -104,18 +104,18 @@ class UsageChart(Themed, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
 
-    def set_points(self, points: Sequence[UsagePoint], window: int, threshold: float) -> None:
-        """Show other points; `window` in tokens, `threshold` a part of 1 (0: none)."""
-        self._points, self._window, self._threshold = downsample(points, 1_200), window, threshold
+    def set_points(self, points: Sequence[UsagePoint], window_size: int, threshold: float) -> None:
+        """Show other points; `window_size` in tokens, `threshold` a part of 1 (0: none)."""
+        self._points, self._window, self._threshold = downsample(points, 1_200), window_size, threshold
         self._seqs, self._hovered = [point.seq for point in self._points], None
-        self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
+        self._top = max([window_size, 1, *(max(point.used, point.window) for point in self._points)])
         drops = sum(point.kind in DROP_KINDS for point in points)
         name = tr.plural(
             drops,
             "Tokens in context: now {used} of {size}, at most {peak}, reduced once",
             "Tokens in context: now {used} of {size}, at most {peak}, reduced %n times",
             used=format_tokens(points[-1].used if points else 0),
-            size=format_tokens(window),
+            size=format_tokens(window_size),
             peak=format_tokens(max((point.used for point in points), default=0)),
         )
         self.setAccessibleName(name)
