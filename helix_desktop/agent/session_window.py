@@ -52,7 +52,7 @@ class SessionWindow:
         """Return the window of the next request, and its usage."""
         return self._rewriter.measure()
 
-    def rows(self) -> tuple[WindowItem, ...]:
+    def items(self) -> tuple[WindowItem, ...]:
         """Return the items of the next request."""
         return break_down_window(
             self.measure()[0], self._runtime.transcript, self._runtime.frame, self._runtime.effort

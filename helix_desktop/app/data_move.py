@@ -25,12 +25,12 @@ _LOCK_TIMEOUT_S = 0.5  # for another process that is just ending
 
 
 def move_data_dir(
-    data: DataDir, target: Path, on_progress: OnProgress, timeout_s: float = _LOCK_TIMEOUT_S
+    data_dir: DataDir, target: Path, on_progress: OnProgress, timeout_s: float = _LOCK_TIMEOUT_S
 ) -> DataDirMove:
     """Copy, verify and switch, once nobody else uses the data. Raises HelixError before any change."""
-    move = plan_move(data.root, target)
-    with exclusive_access(data, timeout_s):
-        move = plan_move(data.root, target)  # nobody adds to it any more
+    move = plan_move(data_dir.root, target)
+    with exclusive_access(data_dir, timeout_s):
+        move = plan_move(data_dir.root, target)  # nobody adds to it any more
         move.copy(on_progress)
         _relocate_samples(move)
         move.switch()
@@ -38,23 +38,23 @@ def move_data_dir(
 
 
 @contextmanager
-def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
+def exclusive_access(data_dir: DataDir, timeout_s: float) -> Iterator[None]:
     """Keep all other processes out of the data directory. Raises StoreLocked if one uses it."""
     from PySide6.QtCore import QLockFile
 
     from helix_desktop.app.single_instance import LOCK_FILE
 
-    window = QLockFile(str(data.root / LOCK_FILE))
+    window = QLockFile(str(data_dir.root / LOCK_FILE))
     window.setStaleLockTime(0)
     if not window.tryLock(int(timeout_s * 1000)) and window.error() == QLockFile.LockError.LockFailedError:
         raise _in_use_error(text("The window of Helix Desktop is open."))
     try:
         with ExitStack() as locks:
             try:
-                locks.enter_context(FileLock(f"{data.workspaces_dir}.lock", timeout=timeout_s))
+                locks.enter_context(FileLock(f"{data_dir.workspaces_dir}.lock", timeout=timeout_s))
             except Timeout as error:
                 raise _in_use_error(text("Another process is changing the list of workspaces.")) from error
-            for store in sorted(data.workspaces_dir.glob("*/store")):
+            for store in sorted(data_dir.workspaces_dir.glob("*/store")):
                 locks.callback(OwnerLock.acquire(StoreFiles(store).owner_lock).release)
             yield
     finally:

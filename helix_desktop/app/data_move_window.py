@@ -106,21 +106,23 @@ def move_in_window(args: argparse.Namespace) -> int:
     return 0
 
 
-async def move_with_window(data: DataDir, target: Path, remove_old: bool, appearance: Appearance) -> Path:
+async def move_with_window(data_dir: DataDir, target: Path, remove_old: bool, appearance: Appearance) -> Path:
     """Move the data with a progress window; return the folder that is used from now on."""
     window = MoveDataWindow(target)
     window.setWindowModality(Qt.WindowModality.ApplicationModal)
     window.show()
     try:
-        move = await asyncio.to_thread(move_data_dir, data, target, window.update_progress, _LOCK_TIMEOUT_S)
+        move = await asyncio.to_thread(
+            move_data_dir, data_dir, target, window.update_progress, _LOCK_TIMEOUT_S
+        )
         if remove_old:
             await asyncio.to_thread(move.remove_old)
         return move.target
     except MoveCancelled:
-        return data.root
+        return data_dir.root
     except HelixError as error:
         await show_error_dialog(error, appearance)
-        return data.root
+        return data_dir.root
     finally:
         window.hide()
         window.deleteLater()

@@ -86,10 +86,10 @@ def _data_dir(args: argparse.Namespace) -> DataDir:
     return DataDir.locate(getattr(args, "data_dir", None), os.environ)
 
 
-def _fail_startup(app: QApplication, error: HelixError, data: DataDir, exit_code: int) -> int:
+def _fail_startup(app: QApplication, error: HelixError, data_dir: DataDir, exit_code: int) -> int:
     from helix_desktop.app.startup_error import show_startup_error
 
-    return show_startup_error(app, error, WindowStateFile(data.root / WINDOW_STATE_FILE), exit_code)
+    return show_startup_error(app, error, WindowStateFile(data_dir.root / WINDOW_STATE_FILE), exit_code)
 
 
 def _is_started_without_terminal() -> bool:

@@ -31,10 +31,10 @@ class TerminalApprover(FixedApprover):
         self._lock = asyncio.Lock()
         self._uncovered = ""
 
-    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
+    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply:
         """Return the fixed reply; say before the call where it can't be undone, once while that is so."""
-        reply = await super().decide(session, ask)
-        line = uncovered_line(ask.coverage) if ask.coverage and reply.decision != "deny" else ""
+        reply = await super().decide(session, request)
+        line = uncovered_line(request.coverage) if request.coverage and reply.decision != "deny" else ""
         if line and line != self._uncovered:
             self._uncovered = line
             print_err(line)

@@ -71,7 +71,7 @@ def _report(results: list[CheckResult]) -> dict[str, Any]:
     }
 
 
-async def _save_bundle(data: DataDir, report: str, path: Path, *, with_names: bool) -> None:
+async def _save_bundle(data_dir: DataDir, report: str, path: Path, *, with_names: bool) -> None:
     """Save the report with what else a bug report needs. Raises HelixError."""
     # Only here: they take longer to import than most checks take, and the child that paints imports this too.
     from PySide6 import __version__ as qt_version
@@ -79,7 +79,7 @@ async def _save_bundle(data: DataDir, report: str, path: Path, *, with_names: bo
     from helix_desktop.services.app_services import AppServices
     from helix_desktop.services.diagnostics.bundle import Diagnostics, write_bundle
 
-    services = AppServices(data, os.environ)
+    services = AppServices(data_dir, os.environ)
     try:
         diagnostics = Diagnostics(services, Path.home(), (("Qt", qt_version),))
         files = [
@@ -97,7 +97,7 @@ def _summary(failed: int, checks: int) -> str:
     return tr.plural(failed, "%n of {checks} checks failed", "%n of {checks} checks failed", checks=checks)
 
 
-def _checks(data: DataDir, keyring: bool, *, in_english: bool = False) -> dict[str, Check]:
+def _checks(data_dir: DataDir, keyring: bool, *, in_english: bool = False) -> dict[str, Check]:
     """Return the checks in the order in which they are reported."""
     return {
         "versions": bundled.versions,
@@ -114,7 +114,7 @@ def _checks(data: DataDir, keyring: bool, *, in_english: bool = False) -> dict[s
         "certificates": machine.certificates,
         "mcp": partial(subprocesses.mcp, in_english=in_english),
         "children": subprocesses.children,
-        "data": machine.data(data),
+        "data": machine.data(data_dir),
         "keys": machine.try_keychain if keyring else machine.keys,
     }
 

@@ -110,7 +110,7 @@ class Examiner:
 
     def __init__(self, model: Model, policy: ContextPolicy, judge: Model | None = None) -> None:
         self._model, self._policy, self._judge = model, policy, judge
-        self._tokens = MessageTokenCounter.bundled()
+        self._counter = MessageTokenCounter.bundled()
         self._system = split_versions(load_prompts())[0]["system"]
 
     async def examine(self, part: ExamPart) -> AsyncIterator[QuestionResult]:
@@ -130,7 +130,7 @@ class Examiner:
 
     def _recall_tools(self, window: ReplayedWindow) -> Tools:
         descriptions = resources_dir() / "prompts" / "tools"
-        return create_cache_tools(window.contents, descriptions, self._tokens.count, window.session)
+        return create_cache_tools(window.contents, descriptions, self._counter.count, window.session)
 
     async def _ask(
         self,
@@ -142,9 +142,9 @@ class Examiner:
     ) -> QuestionResult | None:
         messages = window.ask(self._system, question_text(question.question))
         request, info = ModelRequest(messages, tools.specs if tools else ()), self._model.info
-        if request_tokens(request, self._tokens) + info.reserve > info.window:
+        if request_tokens(request, self._counter) + info.reserve > info.window:
             return None
-        answer = await Interview(self._model, messages, tools, self._tokens).run()
+        answer = await Interview(self._model, messages, tools, self._counter).run()
         return QuestionResult(
             recording=part.title,
             id=question.id,
@@ -168,6 +168,6 @@ class Examiner:
         if self._judge is None:
             return None
         request = ModelRequest((Message("user", judge_text(question, answer.text)),))
-        verdict = await complete(self._judge, request, self._tokens)
+        verdict = await complete(self._judge, request, self._counter)
         numbers = {int(number) for number in re.findall(r"\d+", verdict.text)}
         return len(numbers & set(range(1, len(question.points) + 1)))

@@ -54,20 +54,20 @@ class Answer(msgspec.Struct, frozen=True):
     cost: float = 0.0
 
 
-def request_tokens(request: ModelRequest, tokens: MessageTokenCounter) -> int:
+def request_tokens(request: ModelRequest, counter: MessageTokenCounter) -> int:
     """Return the tokens of a request by our count, with its tools."""
-    schemas = sum(tokens.text_tokens(msgspec.json.encode(tool).decode()) for tool in request.tools)
-    return schemas + sum(map(tokens.message_tokens, request.messages))
+    schemas = sum(counter.text_tokens(msgspec.json.encode(tool).decode()) for tool in request.tools)
+    return schemas + sum(map(counter.message_tokens, request.messages))
 
 
 class Interview:
     """One conversation about one question."""
 
     def __init__(
-        self, model: Model, messages: Sequence[Message], tools: Tools | None, tokens: MessageTokenCounter
+        self, model: Model, messages: Sequence[Message], tools: Tools | None, counter: MessageTokenCounter
     ) -> None:
         """`messages` end with the question; without `tools` the answer comes from them alone."""
-        self._model, self._tools, self._tokens = model, tools, tokens
+        self._model, self._tools, self._counter = model, tools, counter
         self._messages = list(messages)
         self._specs = tools.specs if tools else ()
         self._calls: list[ExamCall] = []
@@ -109,7 +109,7 @@ class Interview:
         usage = response.usage
         if usage is None or usage.input <= 0:
             answer = Message("assistant", response.text, response.calls)
-            usage = Usage(request_tokens(request, self._tokens), self._tokens.message_tokens(answer))
+            usage = Usage(request_tokens(request, self._counter), self._counter.message_tokens(answer))
         self._usages.append(usage)
         return response
 
@@ -133,10 +133,10 @@ class Interview:
             self._calls_refused = True
             return OUT_OF_CALLS.format(limit=MAX_CALLS)
         text = await self._run_tool(call)
-        tokens = self._tokens.text_tokens(text)
+        tokens = self._counter.text_tokens(text)
         self._calls.append(ExamCall(call.name, call.arguments, tokens))
         info = self._model.info
-        used = request_tokens(ModelRequest(tuple(self._messages), self._specs), self._tokens)
+        used = request_tokens(ModelRequest(tuple(self._messages), self._specs), self._counter)
         if used + tokens + info.reserve > info.window:
             return NO_ROOM.format(tokens=tokens)
         return text

@@ -105,8 +105,8 @@ def _parts(text: str) -> set[str]:
 class LookupCounter:
     """Looks up identifiers in one replay, and counts what was found."""
 
-    def __init__(self, replay: Replay, tokens: MessageTokenCounter) -> None:
-        self._replay, self._count = replay, tokens.text_tokens
+    def __init__(self, replay: Replay, counter: MessageTokenCounter) -> None:
+        self._replay, self._count = replay, counter.text_tokens
         self._found = {True: list[bool](), False: list[bool]()}  # by the rule, with a recall and without
         self.tokens: list[int] = []  # of each answer that had the identifier
 

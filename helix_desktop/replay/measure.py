@@ -48,15 +48,15 @@ class MeasureOptions(msgspec.Struct, frozen=True):
 
 
 def measure_file(
-    path: Path, create_replay: Callable[[], Replay], tokens: MessageTokenCounter, options: MeasureOptions
+    path: Path, create_replay: Callable[[], Replay], counter: MessageTokenCounter, options: MeasureOptions
 ) -> MeasuredRecording:
     """Replay one recording and return its measurements. Raises InvalidRecording."""
     messages = list(read_messages(path))
     gaps_s = draw_gaps(messages)
-    unmanaged = _measure_unmanaged(messages, tokens, options.window, gaps_s)
+    unmanaged = _measure_unmanaged(messages, counter, options.window, gaps_s)
     is_rule_in_window = _check_rule(messages, create_replay, options.long_message_every)
     with closing(create_replay()) as replay:
-        run = MeasuredRun(replay, tokens, options)
+        run = MeasuredRun(replay, counter, options)
         run.play(messages, gaps_s)
         return run.result(path, unmanaged, is_rule_in_window)
 
@@ -72,10 +72,10 @@ def _check_rule(
 
 
 def _measure_unmanaged(
-    messages: Sequence[RawMessage], tokens: MessageTokenCounter, window_size: int, gaps_s: Sequence[float]
+    messages: Sequence[RawMessage], counter: MessageTokenCounter, window_size: int, gaps_s: Sequence[float]
 ) -> SentTotals:
     """Return the totals of the baseline, which sends the whole history with each request."""
-    totals = RequestTotals(tokens, window_size)
+    totals = RequestTotals(counter, window_size)
     history: list[Message] = []
     for message in map(as_message, messages):
         if message.role == "assistant":
@@ -87,9 +87,9 @@ def _measure_unmanaged(
 class MeasuredRun:
     """One managed replay in progress."""
 
-    def __init__(self, replay: Replay, tokens: MessageTokenCounter, options: MeasureOptions) -> None:
+    def __init__(self, replay: Replay, counter: MessageTokenCounter, options: MeasureOptions) -> None:
         self._replay, self._options = replay, options
-        self._totals = RequestTotals(tokens, options.window)
+        self._totals = RequestTotals(counter, options.window)
         self._originals, self._grammar = OriginalOutputs(), RequestGrammar()
         self._recalls: RecallModel | None = None
         if options.recall_rate is not None:
@@ -97,7 +97,7 @@ class MeasuredRun:
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
-        self._coverage, self._lookups = IdentifierCoverageCounter(), LookupCounter(replay, tokens)
+        self._coverage, self._lookups = IdentifierCoverageCounter(), LookupCounter(replay, counter)
         self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []

@@ -25,8 +25,8 @@ class MessageTokenCounter:
     Each text is counted once, however often it is sent.
     """
 
-    def __init__(self, count: Callable[[str], int]) -> None:
-        self._count = count
+    def __init__(self, count_tokens: Callable[[str], int]) -> None:
+        self._count = count_tokens
         self._counts: dict[str, int] = {}
 
     @classmethod

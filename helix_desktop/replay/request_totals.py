@@ -45,8 +45,8 @@ class SentTotals(msgspec.Struct, frozen=True):
 class RequestTotals:
     """Running sums over the requests of one replay."""
 
-    def __init__(self, tokens: MessageTokenCounter, window_size: int) -> None:
-        self._tokens, self._window = tokens, window_size
+    def __init__(self, counter: MessageTokenCounter, window_size: int) -> None:
+        self._counter, self._window = counter, window_size
         self._previous: tuple[Message, ...] = ()
         self._sizes: list[int] = []  # of each message of the previous request
         self._tool_sizes: list[int] = []
@@ -62,13 +62,13 @@ class RequestTotals:
         self._rewrites += same_count < len(self._previous)
         del self._sizes[same_count:], self._tool_sizes[same_count:]
         for message in request[same_count:]:
-            self._sizes.append(self._tokens.message_tokens(message))
-            self._tool_sizes.append(self._tokens.text_tokens(message.text) if message.role == "tool" else 0)
+            self._sizes.append(self._counter.message_tokens(message))
+            self._tool_sizes.append(self._counter.text_tokens(message.text) if message.role == "tool" else 0)
         by_message = sum(self._sizes[:same_count])
         self._shared_by_message += by_message
         shared = by_message
         if same_count < min(len(self._previous), len(request)):
-            shared += self._tokens.shared_tokens(self._previous[same_count], request[same_count])
+            shared += self._counter.shared_tokens(self._previous[same_count], request[same_count])
         self._shared += shared
         self._shared_5_minutes += shared if gap_s <= CACHE_LIFE_S else 0
         self._sums.append(sum(self._sizes))

@@ -70,7 +70,7 @@ class AppServices:
 
     def __init__(
         self,
-        data: DataDir,
+        data_dir: DataDir,
         environ: Mapping[str, str],
         approver: Approver | None = None,
         demo_pause_s: float = DEMO_PAUSE_S,
@@ -82,11 +82,11 @@ class AppServices:
 
         `response_timeout_s` is how long a turn waits for a model's server that does not answer, in seconds.
         """
-        self.data = data
+        self.data_dir = data_dir
         self._open_store = open_store if use_existing_owner else open_as_owner
-        self._settings_file = SettingsFile(data.settings_file)
+        self._settings_file = SettingsFile(data_dir.settings_file)
         self.settings, damaged = self._settings_file.load()
-        self.registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), wall_clock_ms)
+        self.registry = WorkspaceRegistry(data_dir.workspaces_dir, TomlFiles(), wall_clock_ms)
         self.models_error = None if self._settings_file.knows_models else damaged
         """Why it is not known which models the user chose; None if it is."""
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
@@ -95,22 +95,22 @@ class AppServices:
         self.models = ModelService(
             lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
         )
-        self.tools = ToolService(data, self.registry, self.counter.count)
+        self.tools = ToolService(data_dir, self.registry, self.counter.count)
         self.git = GitCheckouts(self.registry, self.tools.environment)
-        self.prompt_files = PromptFiles(data.prompt_files_dir, self.registry, self.tools.open_jail)
+        self.prompt_files = PromptFiles(data_dir.prompt_files_dir, self.registry, self.tools.open_jail)
         self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(
-            data.root, self.registry, self.secrets, self.borrow_store, self.counter.count
+            data_dir.root, self.registry, self.secrets, self.borrow_store, self.counter.count
         )
-        self.file_histories = FileHistories(self.registry, data.root)
+        self.file_histories = FileHistories(self.registry, data_dir.root)
         self._approver, self._run_instructions = approver, run_instructions
-        self.user_instructions = UserInstructions(data)
+        self.user_instructions = UserInstructions(data_dir)
         self._workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
-        self.view_states = ViewStates(data.root / VIEWS_FILE)
+        self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
         self.backup = BackupService(self.registry, self.borrow_store, wall_clock_ms)
 
     async def save_settings(self, settings: Settings) -> None:
@@ -242,7 +242,7 @@ class AppServices:
     @property
     def data_folder(self) -> Path:
         """Return the data directory."""
-        return self.data.root
+        return self.data_dir.root
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder and start its MCP servers; without trust, stop what runs."""
@@ -261,7 +261,7 @@ class AppServices:
 
         Raises HelixError.
         """
-        folder = self.data.root / "samples"
+        folder = self.data_dir.root / "samples"
         async with self._sample_lock:  # two clicks, or two starts, ask for one copy
             is_new = not (folder / SAMPLES[0]).exists()
             record = await asyncio.to_thread(add_sample, self.registry, folder, SAMPLES[0])
@@ -320,7 +320,7 @@ class AppServices:
         """Return the redaction of an open workspace, in its store and outside it."""
         return WorkspaceRedaction(
             self.registry,
-            self.data.logs_dir,
+            self.data_dir.logs_dir,
             self._workspaces[workspace_id],
             self.file_histories.storage(workspace_id),
         )

@@ -51,13 +51,13 @@ NO_SANDBOX_ADVICE = (
 class ToolService:
     """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
-    def __init__(self, data: DataDir, registry: WorkspaceRegistry, count: CountTokens) -> None:
-        self._registry, self._count = registry, count
+    def __init__(self, data_dir: DataDir, registry: WorkspaceRegistry, count_tokens: CountTokens) -> None:
+        self._registry, self._count_tokens = registry, count_tokens
         self._protected = (
-            *(data.settings_file, data.workspaces_dir, data.logs_dir),
-            data.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
+            *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
+            data_dir.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
         )
-        self.sandboxes = SandboxProvider(hidden=(data.root, temporary_base()))
+        self.sandboxes = SandboxProvider(hidden=(data_dir.root, temporary_base()))
         self._toolsets: dict[str, Toolset] = {}
         self._file_indexes: dict[str, FileIndex] = {}
 
@@ -65,7 +65,7 @@ class ToolService:
         """Return the tools of the workspace whose folder is `root`."""
         setup = ToolSetup(
             resources_dir() / "prompts" / "tools",
-            self._count,
+            self._count_tokens,
             protected=self._protected,
             environ=with_sample_python(os.environ) if self._registry.get(workspace_id).demo else None,
             sandbox_provider=self.sandboxes,
@@ -112,7 +112,9 @@ class ToolService:
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
         """Return the tools of a workspace that know the session whose agent calls them, if any."""
-        return create_session_tools(contents, resources_dir() / "prompts" / "tools", self._count, session)
+        return create_session_tools(
+            contents, resources_dir() / "prompts" / "tools", self._count_tokens, session
+        )
 
     def register(self, workspace_id: str, toolset: Toolset) -> None:
         """Register the tools of an open workspace, so that they follow its grants."""

@@ -22,12 +22,12 @@ _MAX_EDITED = 8 * MAX_FILE_BYTES  # bytes
 class UserInstructions:
     """Reads and saves the user's instructions; an empty workspace id stands for all workspaces."""
 
-    def __init__(self, data: DataDir) -> None:
-        self._data = data
+    def __init__(self, data_dir: DataDir) -> None:
+        self._data_dir = data_dir
 
     def path(self, workspace_id: str = "") -> Path:
         """Return the file of the text for one workspace, or for all."""
-        folder = self._data.workspace_dir(workspace_id) if workspace_id else self._data.root
+        folder = self._data_dir.workspace_dir(workspace_id) if workspace_id else self._data_dir.root
         return folder / INSTRUCTIONS_FILE
 
     async def read(self, workspace_id: str = "") -> str:

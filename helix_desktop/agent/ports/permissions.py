@@ -15,7 +15,7 @@ from helix_desktop.domain.tools import (
 class Approver(Protocol):
     """Decides approval requests and answers questions, usually by asking the user."""
 
-    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
+    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply | None:
         """Wait for the reply to one approval request; None if it must be evaluated again."""
         ...
 

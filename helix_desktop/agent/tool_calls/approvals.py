@@ -58,9 +58,9 @@ class InteractiveApprover:
         self._futures: dict[tuple[str, str], asyncio.Future[Any]] = {}
         self._asks: dict[tuple[str, str], UserAsk] = {}
 
-    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
+    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply | None:
         """Wait for `answer`; None if a rule or the mode may decide now. Cancelling removes the request."""
-        reply: ApprovalReply | None = await self._wait(session, ask)
+        reply: ApprovalReply | None = await self._wait(session, request)
         return reply
 
     async def reply(self, session: str, question: Question) -> QuestionReply | None:
@@ -119,7 +119,7 @@ class ApprovalService:
         self._session_permissions, self._reevaluate = session_permissions, reevaluate
 
     async def decide(
-        self, session: str, ask: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
+        self, session: str, request: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
     ) -> ApprovalOutcome:
         """Return the outcome; `on_ask` is called with the request each time the user has to answer it.
 
@@ -127,19 +127,22 @@ class ApprovalService:
         """
         while True:
             rules = (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
-            decision = evaluate(rules, ask, self._session_permissions.mode)
+            decision = evaluate(rules, request, self._session_permissions.mode)
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
             rule_text = decision.rule.text if decision.rule else ""
             question = msgspec.structs.replace(
-                ask, asking_rule=rule_text, data_loss=decision.data_loss, auto_executed=decision.auto_executed
+                request,
+                asking_rule=rule_text,
+                data_loss=decision.data_loss,
+                auto_executed=decision.auto_executed,
             )
             on_ask(question)
             reply = await self._approver.decide(session, question)
             if reply is not None:
                 if reply.decision != "deny" and self._permissions.note_allowed(self._is_demo()):
                     self._reevaluate(lambda _session, _ask: True)
-                return _user_outcome(reply, ask)
+                return _user_outcome(reply, request)
 
     async def reply(self, session: str, question: Question) -> QuestionReply | None:
         """Return the user's reply to a question; None if no user is there. No rule or mode answers it."""
@@ -169,12 +172,12 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
     return ApprovalOutcome("session" if rule.scope == "session" else "always", rule.text)
 
 
-def _user_outcome(reply: ApprovalReply, ask: ApprovalRequest) -> ApprovalOutcome:
+def _user_outcome(reply: ApprovalReply, request: ApprovalRequest) -> ApprovalOutcome:
     user_reason = " ".join(reply.reason.split())
     model_text = f"{DENIED}{_USER_SAYS}{user_reason}" if user_reason else DENIED
     if reply.decision in ("session", "always"):
         scope = "session" if reply.decision == "session" else "workspace"
-        rule = msgspec.structs.replace(reply.rule or ask.rule, scope=scope)
+        rule = msgspec.structs.replace(reply.rule or request.rule, scope=scope)
         return ApprovalOutcome(reply.decision, rule_to_save=rule)
     return ApprovalOutcome(
         reply.decision, user_reason=user_reason, rule_to_save=reply.rule, model_text=model_text
@@ -187,7 +190,7 @@ class FixedApprover:
     def __init__(self, decision: ApprovalDecision) -> None:
         self._reply = ApprovalReply(decision)
 
-    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
+    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply:
         """Return the fixed reply."""
         return self._reply
 

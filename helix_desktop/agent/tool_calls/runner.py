@@ -206,20 +206,20 @@ class ToolRunner:
         result = ToolResult(reply_text(reply).encode("utf-8", "surrogatepass"), target=target, reply=reply)
         await self._record(call, result, started_at_ms, step)
 
-    async def _ask_approval(self, ask: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
-        def on_ask(question: ApprovalRequest) -> None:
-            self._runtime.session.publish(ApprovalRequested(question))
+    async def _ask_approval(self, request: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
+        def on_ask(pending_request: ApprovalRequest) -> None:
+            self._runtime.session.publish(ApprovalRequested(pending_request))
             question_shown.set()
 
-        covered = await self._changes.with_coverage(ask)
+        covered = await self._changes.with_coverage(request)
         outcome = await self._approvals.decide(self._runtime.session.id, covered, on_ask)
         question_shown.set()
         saved_rule = await self._save_rule(outcome.rule_to_save)
         await self._runtime.session.record(
             ApprovalGiven(
-                ask.call_id,
-                ask.tool,
-                ask.subject,
+                request.call_id,
+                request.tool,
+                request.subject,
                 outcome.decision,
                 outcome.rule,
                 outcome.mode,

@@ -44,16 +44,16 @@ def names_tokens(preview: str) -> int:
     return -(-len(line) // _CHARS_PER_TOKEN)
 
 
-def names_in_output(text: str, most: int) -> tuple[str, ...]:
+def names_in_output(text: str, max_names: int) -> tuple[str, ...]:
     """Return the identifiers of an output in the order of their first occurrence, at most so many.
 
     Without ids that occur once.
     """
     part = text[:MAX_IDENTIFIED_CHARS]
     if not (singles := _single_ids(part)):
-        return identifiers_in(part)[:most]
+        return identifiers_in(part)[:max_names]
     counts = count_identifiers(part)
-    return tuple(islice((name for name in counts if counts[name] > 1 or name not in singles), most))
+    return tuple(islice((name for name in counts if counts[name] > 1 or name not in singles), max_names))
 
 
 def _single_ids(text: str) -> set[str]:

@@ -125,10 +125,10 @@ def average_call(transcript: Transcript) -> AverageCall:
 
 
 def _next_rewrite(
-    transcript: Transcript, policy: ContextPolicy, window_size: int, average: AverageCall, most_calls: int
+    transcript: Transcript, policy: ContextPolicy, window_size: int, average: AverageCall, max_calls: int
 ) -> NextRewrite | None:
     ahead = transcript.fork()
-    for calls in range(most_calls + 1):
+    for calls in range(max_calls + 1):
         ready = sweep.sweep_with_rewrite(ahead, policy)
         sweeps = ready is not None and planner.sweep_pays_off(
             ahead, policy, ready, window_size, is_cold=False

@@ -42,7 +42,7 @@ class PastWindow(msgspec.Struct, frozen=True):
     is_exact: bool | None = None
     answer_seq: int = 0
 
-    def rows(self) -> tuple[WindowItem, ...]:
+    def items(self) -> tuple[WindowItem, ...]:
         """Return the parts of the request, as for the next one."""
         return break_down_window(self.window, self.transcript, self.frame, self.effort)
 

@@ -79,14 +79,14 @@ class RequestCacheUse(msgspec.Struct, frozen=True):
 
 
 def newest_cache_uses(
-    log: Sequence[RecordedEvent], count: int, usual_lifetime_s: int = SHORT_S
+    log: Sequence[RecordedEvent], count: int, default_lifetime_s: int = SHORT_S
 ) -> list[RequestCacheUse]:
     """Return the newest requests whose tokens the provider reported, newest first."""
     uses: list[RequestCacheUse] = []
     for previous, rewrites, answer in _steps_backwards(log):
         if len(uses) == count:
             break
-        uses.append(_cache_use(previous, rewrites, answer, usual_lifetime_s))
+        uses.append(_cache_use(previous, rewrites, answer, default_lifetime_s))
     return uses
 
 
@@ -112,7 +112,7 @@ def _cache_use(
     previous: RecordedEvent | None,
     rewrites: Sequence[RecordedEvent],
     answer: RecordedEvent,
-    usual_lifetime_s: int,
+    default_lifetime_s: int,
 ) -> RequestCacheUse:
     response = answer.event
     assert isinstance(response, AssistantSpoke)
@@ -124,12 +124,12 @@ def _cache_use(
     elif response.usage.cached >= expected * (1 - _TOLERANCE):
         causes = ()
     else:
-        causes = _causes(previous, rewrites, answer, usual_lifetime_s)
+        causes = _causes(previous, rewrites, answer, default_lifetime_s)
     return RequestCacheUse(answer.seq, answer.at, response.usage, expected, causes)
 
 
 def _causes(
-    previous: RecordedEvent, rewrites: Sequence[RecordedEvent], answer: RecordedEvent, usual_lifetime_s: int
+    previous: RecordedEvent, rewrites: Sequence[RecordedEvent], answer: RecordedEvent, default_lifetime_s: int
 ) -> tuple[MissCause, ...]:
     before, response = previous.event, answer.event
     assert isinstance(before, AssistantSpoke)
@@ -138,7 +138,7 @@ def _causes(
     assert response.usage is not None
     if not response.usage.reports_cache and not response.usage.cached:
         return (MissCause("unreported"),)
-    gone = _causes_of_all(previous, answer, usual_lifetime_s)
+    gone = _causes_of_all(previous, answer, default_lifetime_s)
     changed = [] if gone else [*_changed_layers(before.layers, response.layers, bool(rewrites))]
     changed += [MissCause("effort")] if not gone and before.effort != response.effort else []
     kinds = dict.fromkeys(_REWRITES[type(rewrite.event)] for rewrite in rewrites)
@@ -149,7 +149,7 @@ def _causes(
 
 
 def _causes_of_all(
-    previous: RecordedEvent, answer: RecordedEvent, usual_lifetime_s: int
+    previous: RecordedEvent, answer: RecordedEvent, default_lifetime_s: int
 ) -> tuple[MissCause, ...]:
     """Return why nothing at all of the request before could be read."""
     before, response = previous.event, answer.event
@@ -158,7 +158,7 @@ def _causes_of_all(
     causes: tuple[MissCause, ...] = ()
     if before.model != response.model:
         causes = (MissCause("model", previous_model=before.model),)
-    lifetime_s = before.cache_lifetime_s or usual_lifetime_s
+    lifetime_s = before.cache_lifetime_s or default_lifetime_s
     waited_s = (answer.at - response.duration_ms - previous.at + before.duration_ms) // 1000
     if waited_s > lifetime_s:
         causes += (MissCause("idle", waited_s=waited_s, lifetime_s=lifetime_s),)

@@ -230,21 +230,23 @@ def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> 
     return _excluded_item(row, event, transcript) if event is not None else row
 
 
-def _with_actions(row: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
+def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
     """Return the row with what the user can do with it."""
-    row = msgspec.structs.replace(row, can_exclude=can_exclude(entry, transcript), digest=_digest_of(entry))
+    item = msgspec.structs.replace(item, can_exclude=can_exclude(entry, transcript), digest=_digest_of(entry))
     if isinstance(entry, SummaryBlock):
-        row = msgspec.structs.replace(row, after=entry.after, upto=entry.upto)
+        item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
     if exclusions := transcript.exclusions_of(entry):
         tokens = transcript.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.
-        row = msgspec.structs.replace(_excluded_item(row, exclusions[-1], transcript), tokens=tokens, text="")
+        item = msgspec.structs.replace(
+            _excluded_item(item, exclusions[-1], transcript), tokens=tokens, text=""
+        )
         if isinstance(entry, LogItem) and _is_named_elsewhere(entry, transcript):
             why = text("Excluded by you · some of its names stay in a list until that is rewritten")
-            row = msgspec.structs.replace(row, why=why)
+            item = msgspec.structs.replace(item, why=why)
     elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
-        row = msgspec.structs.replace(row, cachable=max(0, transcript.masking_savings(entry)))
-    return row
+        item = msgspec.structs.replace(item, cachable=max(0, transcript.masking_savings(entry)))
+    return item
 
 
 def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
@@ -254,12 +256,12 @@ def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
     return any(item.seq in sweep.masked and names & {*names_in_line(sweep.anchors)} for sweep in sweeps)
 
 
-def _excluded_item(row: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:
+def _excluded_item(item: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:
     by_seq = transcript.rewrites.by_seq
     seq = next((seq for seq in reversed(by_seq) if by_seq[seq] is event), 0)
     why = text("Excluded by you")
     return msgspec.structs.replace(
-        row, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False
+        item, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False
     )
 
 

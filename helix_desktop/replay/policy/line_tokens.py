@@ -22,10 +22,10 @@ line break but with further white space, or with a slash behind punctuation."""
 class LineTokenCounter(MessageTokenCounter):
     """A counter for the notes of many replays, which repeat the lines of each other."""
 
-    def __init__(self, count: Callable[[str], int]) -> None:
-        super().__init__(count)
+    def __init__(self, count_tokens: Callable[[str], int]) -> None:
+        super().__init__(count_tokens)
         self._of_lines: dict[str, int] = {}
-        self._of_words = _WordTokens(count)
+        self._of_words = _WordTokens(count_tokens)
 
     def text_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
@@ -64,9 +64,9 @@ def _words_of_long(line: str) -> list[str]:
 class _WordTokens(dict[str, int]):
     """The tokens of words, each with the space before it."""
 
-    def __init__(self, count: Callable[[str], int]) -> None:
+    def __init__(self, count_tokens: Callable[[str], int]) -> None:
         super().__init__()
-        self._count = count
+        self._count = count_tokens
 
     def __missing__(self, word: str) -> int:
         """Count a word."""

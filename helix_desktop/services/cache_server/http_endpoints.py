@@ -34,15 +34,15 @@ class CacheEndpoints:
         registry: WorkspaceRegistry,
         token_secrets: SecretStore,
         borrow_store: BorrowStore,
-        count: CountTokens,
+        count_tokens: CountTokens,
     ) -> None:
         """`token_secrets` holds the tokens of the endpoints."""
         self._data_dir = data_dir
-        self._registry, self._token_secrets, self._borrow_store, self._count = (
+        self._registry, self._token_secrets, self._borrow_store, self._count_tokens = (
             registry,
             token_secrets,
             borrow_store,
-            count,
+            count_tokens,
         )
         self._scopes: dict[str, TaskScope] = {}
         self._states: dict[str, SharingState] = {}
@@ -110,7 +110,7 @@ class CacheEndpoints:
         loopback = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.server.http_server")
         serving = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.server.cache_server")
         store = LazyStore(lambda: self._borrow_store(workspace_id))
-        tools = CacheServerTools(store, self._count)
+        tools = CacheServerTools(store, self._count_tokens)
         server = serving.cache_server(tools, self._registry.get(workspace_id).name, __version__)
         try:
             await loopback.serve_loopback(

@@ -17,8 +17,8 @@ CACHE_SERVER_SESSION = "mcp"
 class CacheServerTools:
     """The cache's tools on a store that is opened when it is needed."""
 
-    def __init__(self, store: LazyStore, count: CountTokens) -> None:
-        self._store, self._count = store, count
+    def __init__(self, store: LazyStore, count_tokens: CountTokens) -> None:
+        self._store, self._count_tokens = store, count_tokens
         self._descriptions = resources_dir() / "prompts" / "tools"
         self._specs = cache_tool_specs(self._descriptions)
 
@@ -37,7 +37,7 @@ class CacheServerTools:
     async def _run(self, call: ToolCall) -> ToolResult:
         async with self._store.acquire() as store:
             try:
-                result = await create_cache_tools(store, self._descriptions, self._count).run(call)
+                result = await create_cache_tools(store, self._descriptions, self._count_tokens).run(call)
                 await _count_recall(store, result)
             except StoreClosed:
                 await self._store.discard(store)

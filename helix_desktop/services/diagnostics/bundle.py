@@ -182,7 +182,7 @@ class Diagnostics:
 
     def _read_logs(self) -> tuple[str, str]:
         """Return the newest crash stacks, and the end of the log with its last rotated file. Blocks."""
-        logs = self._services.data.logs_dir
+        logs = self._services.data_dir.logs_dir
         stacks, changed = _tail(logs / STACKS_FILE, _MAX_STACK_LINES)
         lines, _ = _tail(logs / LOG_FILE, MAX_LOG_LINES)
         if len(lines) < MAX_LOG_LINES:

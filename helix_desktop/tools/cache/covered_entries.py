@@ -66,13 +66,16 @@ async def read_index(contents: ContentReader, origins: Origins, digest: str) -> 
 
 
 async def read_covered_entries(
-    contents: ContentReader, origins: Origins, digest: str, may_go_on: Callable[[], bool] = no_time_limit
+    contents: ContentReader,
+    origins: Origins,
+    digest: str,
+    should_continue: Callable[[], bool] = no_time_limit,
 ) -> CoveredEntries:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}
     waiting, visited, unreadable = [digest], {digest}, 0
     for name in waiting:
-        if name != digest and not may_go_on():
+        if name != digest and not should_continue():
             unreadable += 1
             continue
         try:

@@ -111,14 +111,14 @@ class EntrySearcher:
         self,
         contents: ContentReader,
         ripgrep: Ripgrep,
-        may_go_on: Callable[[], bool],
+        should_continue: Callable[[], bool],
         all_lines: int,
     ) -> None:
-        """`may_go_on` returns False when the time is over.
+        """`should_continue` returns False when the time is over.
 
         Up to `all_lines` matching lines are all spots; of more only the best of each content.
         """
-        self._contents, self._ripgrep, self._may_go_on = contents, ripgrep, may_go_on
+        self._contents, self._ripgrep, self._should_continue = contents, ripgrep, should_continue
         self._all_lines = all_lines
 
     async def search(self, entries: Sequence[CoveredEntry], pattern: str, context: int) -> EntrySearch:
@@ -130,7 +130,7 @@ class EntrySearcher:
         for entry in entries:
             if entry.digest in digests:
                 continue
-            if result.searched and not self._may_go_on():
+            if result.searched and not self._should_continue():
                 result.skipped += 1
                 continue
             digests |= {entry.digest} - {""}

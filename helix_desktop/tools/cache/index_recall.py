@@ -113,19 +113,19 @@ class IndexRecall:
         nothing: str,
         args: RecallArguments,
         origins: Origins,
-        may_go_on: Callable[[], bool] | None = None,
+        should_continue: Callable[[], bool] | None = None,
     ) -> RecalledText:
         """Return the lines of everything in the calling session, after a search that found nothing.
 
-        `nothing` says where; without a calling session there is no more to say. `may_go_on` returns False
-        when the time of that search is over.
+        `nothing` says where; without a calling session there is no more to say. `should_continue` returns
+        False when the time of that search is over.
         """
         if origins.session is None:
             text = f"{nothing}. search_cached_content looks everywhere else."
             return RecalledText(text, _NOTHING)
         covered = await asyncio.to_thread(session_entries, origins.session)
         opening = f"{nothing}; elsewhere in this session: "
-        answer = await self._search(opening, covered, args, origins, may_go_on or self._time_limit())
+        answer = await self._search(opening, covered, args, origins, should_continue or self._time_limit())
         if answer.is_final:
             return answer
         return RecalledText(f"{nothing}, nor in this session.", _NOTHING)
@@ -136,11 +136,11 @@ class IndexRecall:
         covered: CoveredEntries,
         args: RecallArguments,
         origins: Origins,
-        may_go_on: Callable[[], bool],
+        should_continue: Callable[[], bool],
     ) -> RecalledText:
         is_single = len({(entry.session, entry.seq) for entry in covered.entries}) == 1
         all_lines = LINES_OF_ONE if is_single else ALL_LINES
-        searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on, all_lines)
+        searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, all_lines)
         search = await searcher.search(covered.entries, args.pattern, args.context or 0)
         quote, notes = args.quoted_pattern, _notes(search, covered)
         is_partial = bool(search.skipped or covered.unreadable)

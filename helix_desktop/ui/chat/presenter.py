@@ -257,14 +257,14 @@ class ChatPresenter:
             case ErrorRaised() as trouble:
                 self._error_row(trouble)
 
-    def _error_row(self, trouble: ErrorRaised) -> Row:
+    def _error_row(self, error: ErrorRaised) -> Row:
         self._error_count += 1
         key = RowKey(self._error_count, part="error")
-        actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
-        what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
-        level: NoticeLevel = "warning" if trouble.is_warning else "error"
-        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions, translate(trouble.details)))
-        if trouble.is_unsaved:
+        actions = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
+        what, why, fix = map(translate, (error.what, error.why, error.fix))
+        level: NoticeLevel = "warning" if error.is_warning else "error"
+        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions, translate(error.details)))
+        if error.is_unsaved:
             self._unsaved_keys.add(key)
         return self._error_rows[-1]
 

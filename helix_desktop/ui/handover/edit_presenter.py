@@ -98,8 +98,8 @@ class EditPresenter:
     def _show_check(self, draft: RevisionDraft, event: HandoverMade) -> None:
         self._below = listed_below(event)
         window = self._conversation.window
-        rows = (row for row in window.rows() if row.seq == draft.seq and row.state == "summarized")
-        sent = next((row.tokens for row in rows), draft.handover.tokens)
+        items = (item for item in window.items() if item.seq == draft.seq and item.state == "summarized")
+        sent = next((item.tokens for item in items), draft.handover.tokens)
         self.dialog.show_check(revision_check(draft, event, sent, window.measure()[1].ratio))
 
     def _compare(self) -> None:

@@ -61,7 +61,7 @@ _FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp", "fields", "env
 
 
 def inspector_state(
-    contents: tuple[WindowItem, ...],
+    items: tuple[WindowItem, ...],
     gauge: UsageGauge,
     transcript: Transcript,
     policy: ContextPolicy,
@@ -74,8 +74,8 @@ def inspector_state(
     Of it, `fresh` tokens at the end are not in the provider's cache.
     What the provider reported beyond them is a row of its own, so that all rows add up to the gauge.
     """
-    rows = window_rows(contents, gauge.ratio, fresh)
-    entries = sum(item.tokens for item in contents if item.kind not in _FIXED)
+    rows = window_rows(items, gauge.ratio, fresh)
+    entries = sum(item.tokens for item in items if item.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     own_policy = transcript.session_policy
     return InspectorState(
@@ -98,15 +98,13 @@ def inspector_state(
     )
 
 
-def window_rows(
-    contents: tuple[WindowItem, ...], ratio: float = 1.0, fresh: int = 0
-) -> tuple[WindowRow, ...]:
+def window_rows(items: tuple[WindowItem, ...], ratio: float = 1.0, fresh: int = 0) -> tuple[WindowRow, ...]:
     """Return the items of a request as rows, in their order.
 
     All is in tokens as the model counts them, `ratio` per token of ours; the `fresh` ones at the end are not
     in the provider's cache anyway.
     """
-    scaled = scale_items(contents, ratio)
+    scaled = scale_items(items, ratio)
     rows, behind = [], sum(row.tokens for row in scaled)
     for row in scaled:
         behind -= row.tokens
@@ -125,9 +123,9 @@ def window_rows(
     return tuple(rows)
 
 
-def _kind(row: WindowItem) -> RowKind:
+def _kind(item: WindowItem) -> RowKind:
     """Return a row's kind on screen, where arguments that stand as markers have one of their own."""
-    return "arguments" if row.kind == "assistant" and row.state == "arguments_cached" else row.kind
+    return "arguments" if item.kind == "assistant" and item.state == "arguments_cached" else item.kind
 
 
 def policy_levels(policy: ContextPolicy, handover_at: float) -> tuple[Level, ...]:
@@ -241,7 +239,7 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
                 yield Saving("handover", before - after)
 
 
-def request_row_text(window: Window, contents: tuple[WindowItem, ...], window_row: WindowRow) -> str:
+def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
     seq, kind = window_row.seq, window_row.kind
     if kind == "difference":
@@ -253,13 +251,15 @@ def request_row_text(window: Window, contents: tuple[WindowItem, ...], window_ro
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
     same = (
-        row for row in contents if (row.seq, _kind(row), translate(row.name)) == (seq, kind, window_row.name)
+        item
+        for item in items
+        if (item.seq, _kind(item), translate(item.name)) == (seq, kind, window_row.name)
     )
-    row = next(same, None)
-    if row is None:
+    item = next(same, None)
+    if item is None:
         return ""
-    if row.text:
-        return row.text
-    place = [row for row in contents if row.seq].index(row)
+    if item.text:
+        return item.text
+    place = [entry for entry in items if entry.seq].index(item)
     opening = len(window.request.messages) - len(window.entries)
     return message_body(window.request.messages[opening + place])

@@ -70,9 +70,9 @@ class _ResultArea(ListScrollArea):
         lines = self.fontMetrics().lineSpacing() * _MIN_LINES
         return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
 
-    def _on_range_changed(self, least: int, most: int) -> None:
+    def _on_range_changed(self, minimum: int, maximum: int) -> None:
         """Take the keyboard only where there is something to scroll."""
-        is_scrolled = most > least
+        is_scrolled = maximum > minimum
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_scrolled else Qt.FocusPolicy.NoFocus)
 
 

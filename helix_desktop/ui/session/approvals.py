@@ -84,20 +84,20 @@ class ApprovalController(QObject):
         if reply.rule is not None:
             self._notice.show(conversation, reply.rule)
 
-    async def _deny_with_reason(self, conversation: Conversation, ask: ApprovalRequest) -> None:
+    async def _deny_with_reason(self, conversation: Conversation, request: ApprovalRequest) -> None:
         words = await dialogs.get_text(
             self._window,
             tr("Deny with reason"),
             accept_label=tr("Deny"),
             why="\n".join(
                 (
-                    translate(ask.summary),
+                    translate(request.summary),
                     tr("This call won't run. The agent reads your reason and continues."),
                 )
             ),
         )
         if words:
-            conversation.decide(ask.call_id, ApprovalReply("deny", reason=words))
+            conversation.decide(request.call_id, ApprovalReply("deny", reason=words))
 
 
 async def _answer_question(conversation: Conversation, action: AnswerQuestion) -> None:

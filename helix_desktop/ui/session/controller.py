@@ -217,7 +217,7 @@ class SessionController(QObject):
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy = conversation.window.policy
-        items = conversation.window.rows()
+        items = conversation.window.items()
         cost, info = conversation.window.cost(), conversation.window.frame.info
         state = inspector_state(items, gauge, transcript, policy, totals, forecast.outlook, cost.fresh)
         cache = provider_cache_state(
@@ -256,9 +256,9 @@ class SessionController(QObject):
             return None
         past = self.past.window
         if past is not None:
-            return past.window, scale_items(past.rows(), past.gauge.ratio)
+            return past.window, scale_items(past.items(), past.gauge.ratio)
         window, gauge = self.conversation.window.measure()
-        return window, scale_items(self.conversation.window.rows(), gauge.ratio)
+        return window, scale_items(self.conversation.window.items(), gauge.ratio)
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

@@ -164,7 +164,7 @@ class SessionNavigation(QObject):
             self._session_controller.changes_since,
         )
         if row.change == "gone" and earlier.window is not None:
-            request = earlier.window.window, earlier.window.rows()
+            request = earlier.window.window, earlier.window.items()
         if request is not None:
             self._views.inspector.show_page(row.name, request_row_text(*request, row))
 

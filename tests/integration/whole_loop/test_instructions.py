@@ -78,14 +78,14 @@ def system_of(request: dict[str, Any]) -> str:
 
 def rows_of(conversation: Conversation, *kinds: str) -> list[WindowItem]:
     """Return the inspector's rows of these kinds."""
-    return [row for row in conversation.window.rows() if row.kind in kinds]
+    return [row for row in conversation.window.items() if row.kind in kinds]
 
 
 async def test_a_session_is_told_of_its_workspace_once(project: Path) -> None:
     """At its first message, byte for byte the same from then on; counted in the gauge, the rows, the list."""
     async with ChatServer(script) as server:
         async with opened(project, server) as (services, workspace):
-            (services.data.root / "AGENTS.md").write_text("Answer in English.\n")
+            (services.data_dir.root / "AGENTS.md").write_text("Answer in English.\n")
             conversation = await workspace.create_session()
             before = conversation.window.measure()[0].estimate
             await conversation.run("hello")

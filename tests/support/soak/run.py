@@ -202,13 +202,13 @@ class SoakRun:
     async def _reopen(self, workspace: OpenWorkspace, conversation: Conversation) -> Conversation:
         """Reopen the session from the store and check that it is unchanged."""
         session = conversation.session.id
-        rows_before = conversation.window.rows()
+        items_before = conversation.window.items()
         log = conversation.session.log
         await workspace.close_session(session)
         again = await workspace.open_session(session)
         if again.session.log != log:
             self.report.add_problem(f"the log of {session[:8]} is not what was stored")
-        if again.window.rows() != rows_before:
+        if again.window.items() != items_before:
             self.report.add_problem(f"the window of {session[:8]} is not what it was")
         return again
 

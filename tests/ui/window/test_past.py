@@ -74,7 +74,7 @@ async def _check_every_step(rig: WindowRig) -> None:
         await _look_at(rig, steps[2].seq)
         inspector, past_window = rig.views.inspector, rig.wiring.session_controller.past.window
         assert past_window is not None
-        rows = past_window.rows()
+        rows = past_window.items()
         assert inspector.requests.entries.rowCount() >= len(rows)
         assert inspector.requests.is_read_only
         rig.wiring.session_controller.schedule_refresh()

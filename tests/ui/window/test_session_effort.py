@@ -85,7 +85,7 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
         "Reasoning effort for this session: workspace default",
     ]
     window, _ = rig.conversation.window.measure()
-    assert "== fields\neffort: low" in request_document(window, rig.conversation.window.rows()).text
+    assert "== fields\neffort: low" in request_document(window, rig.conversation.window.items()).text
 
     rig.type_message("/effort minimal")
     await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")

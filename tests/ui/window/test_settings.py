@@ -123,7 +123,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert server.bodies[-1]["service_tier"] == "flex"
         headers = server.requests[-1].headers
         assert (headers["x-title"], headers["x-token"]) == ("Helix", "open-up")
-        (row,) = (row for row in rig.conversation.window.rows() if row.kind == "fields")
+        (row,) = (row for row in rig.conversation.window.items() if row.kind == "fields")
         assert (row.why, "open-up" in row.text) == ("X-Title, X-Token, service_tier", False)
         files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
         assert not [path for path in files if b"open-up" in path.read_bytes()]

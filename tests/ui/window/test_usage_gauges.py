@@ -172,7 +172,7 @@ class _Play:
         is_reported = self.rig.conversation.model.label.partition("/")[2] in self._reported
         gauge = await check_gauge_accuracy(self.rig, self.factor if is_reported else 1.0)
         await check_usage_displays(self.rig)
-        system = next(item.tokens for item in self.rig.conversation.window.rows() if item.kind == "system")
+        system = next(item.tokens for item in self.rig.conversation.window.items() if item.kind == "system")
         values = [row.tokens for row in inspector_rows(self.rig) if row.kind == "system"]
         assert values == [round(system * gauge.ratio)], "as the model counts, like the gauge"
         if len(self.rig.events(HandoverMade)) > handover_count:

@@ -214,7 +214,7 @@ async def test_nothing_is_lost_in_any_order_of_actions(seed: int) -> None:
         await user.act()
         window, now = conversation.window.measure()
         assert now.used >= 0
-        assert window.estimate == sum(row.tokens for row in conversation.window.rows())
+        assert window.estimate == sum(row.tokens for row in conversation.window.items())
     await user.end()
     await user.do_rare()
     assert all(refusal.what and refusal.why for refusal in user.refusals)

@@ -96,13 +96,13 @@ async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
             await services.models.list_models(moved)
         assert "s3cret" not in str(refused.value) + repr(model.info) + repr(services.settings)
     assert await secrets.secret_header("box", "", "X-Gateway") == ""
-    reloaded = SettingsFile(services.data.settings_file).load()[0]
+    reloaded = SettingsFile(services.data_dir.settings_file).load()[0]
     assert reloaded.provider("shop") == renamed
     await changes.save(msgspec.structs.replace(renamed, secret_headers=()), "shop", "")
     assert await secrets.secret_header("shop", "", "X-Gateway") == ""
     assert await secrets.secret_header("shop", "small", "X-Own") == "s3cret-2"
     await changes.remove("shop")
     assert await secrets.secret_header("shop", "small", "X-Own") == ""
-    files = [path for path in services.data.root.rglob("*") if path.is_file()]
+    files = [path for path in services.data_dir.root.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if b"s3cret" in path.read_bytes()]

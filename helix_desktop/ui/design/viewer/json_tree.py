@@ -73,12 +73,12 @@ class JsonNode:
                 return json.dumps(self.value)
         return ""
 
-    def brief_text(self, most: int) -> str:
+    def brief_text(self, max_chars: int) -> str:
         """Return its text; of a longer string or number so many characters and `…`."""
-        if not isinstance(self.value, str) or len(self.value) <= most:
+        if not isinstance(self.value, str) or len(self.value) <= max_chars:
             return self.text
         kind = type(self.value)
-        return f"{JsonNode(kind(self.value[:most])).text}…"
+        return f"{JsonNode(kind(self.value[:max_chars])).text}…"
 
     @property
     def children(self) -> list[JsonNode]:

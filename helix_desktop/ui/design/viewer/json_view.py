@@ -160,13 +160,13 @@ class JsonView(Themed, QTreeView):
             f" QTreeView::item:selected {{ background: transparent; }}",
         )
 
-    def _unfold(self, top: QModelIndex, most_rows: int) -> None:
+    def _unfold(self, top: QModelIndex, max_rows: int) -> None:
         """Unfold a row and what it holds, level by level, while no more than so many rows come."""
         rows, waiting = 0, deque([(top, 0)])
         while waiting:
             index, level = waiting.popleft()
             count = min(self._model.node(index).size, GROUP_SIZE)
-            if rows + count > most_rows and index != top:
+            if rows + count > max_rows and index != top:
                 continue
             rows += count
             self.expand(index)

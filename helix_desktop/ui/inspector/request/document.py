@@ -34,7 +34,7 @@ class RequestDocument:
     parts: tuple[RequestPart, ...] = ()
 
 
-def request_document(window: Window, contents: Sequence[WindowItem]) -> RequestDocument:
+def request_document(window: Window, items: Sequence[WindowItem]) -> RequestDocument:
     """Return the whole request, word for word: the system prompt, tools, fields, then the other messages.
 
     `contents` are its parts with their tokens, as `break_down_window` lists them.
@@ -42,7 +42,7 @@ def request_document(window: Window, contents: Sequence[WindowItem]) -> RequestD
     texts: list[str] = []
     parts: list[RequestPart] = []
     line = 1
-    for kind, heading, title, tokens, body in _sections(window, contents):
+    for kind, heading, title, tokens, body in _sections(window, items):
         parts.append(RequestPart(heading, kind, title, tokens, line))
         count = tr.plural(tokens, "%n token", "%n tokens") if tokens else ""
         texts.append("\n".join((" · ".join(filter(None, (f"== {heading}", count))), body)))
@@ -51,17 +51,17 @@ def request_document(window: Window, contents: Sequence[WindowItem]) -> RequestD
 
 
 def _sections(
-    window: Window, contents: Sequence[WindowItem]
+    window: Window, items: Sequence[WindowItem]
 ) -> Iterator[tuple[WindowItemKind, str, str, int, str]]:
     """Yield kind, heading, title, tokens and text of each part."""
     messages, tools = window.request.messages, window.request.tools
     opening = len(messages) - len(window.entries)
-    tokens = sum(row.tokens for row in contents if row.kind in _OPENING_KINDS and not row.seq)
+    tokens = sum(item.tokens for item in items if item.kind in _OPENING_KINDS and not item.seq)
     for message in messages[:opening]:
         yield "system", message.role, tr("System prompt"), tokens, message_body(message)
     if tools:
         names = tr.plural(len(tools), "%n tool", "%n tools")
-        tokens = sum(row.tokens for row in contents if row.kind in _TOOL_KINDS)
+        tokens = sum(item.tokens for item in items if item.kind in _TOOL_KINDS)
         yield (
             "tools",
             "tools",
@@ -69,13 +69,13 @@ def _sections(
             tokens,
             "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools),
         )
-    for row in contents:
-        if row.kind == "fields":
-            yield "fields", "fields", translate(row.name), 0, row.text
-    rows = contents[len(contents) - len(window.entries) :]
-    for message, row in zip(messages[opening:], rows, strict=True):
+    for item in items:
+        if item.kind == "fields":
+            yield "fields", "fields", translate(item.name), 0, item.text
+    entry_items = items[len(items) - len(window.entries) :]
+    for message, item in zip(messages[opening:], entry_items, strict=True):
         heading = f"{message.role} {message.name}".strip()
-        yield row.kind, heading, translate(row.name), row.tokens, message_body(message)
+        yield item.kind, heading, translate(item.name), item.tokens, message_body(message)
 
 
 def message_body(message: Message) -> str:

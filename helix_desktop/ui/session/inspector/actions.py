@@ -155,4 +155,4 @@ class InspectorActions(QObject):
 def _rows(conversation: Conversation) -> list[WindowRow]:
     """Return the rows of the next request, the newest first."""
     window = conversation.window
-    return [*reversed(window_rows(window.rows(), window.measure()[1].ratio, window.cost().fresh))]
+    return [*reversed(window_rows(window.items(), window.measure()[1].ratio, window.cost().fresh))]

@@ -84,11 +84,11 @@ class RequestPresenter(QObject):
 
 
 def _texts(
-    title: str, note: str, window: Window, contents: Sequence[WindowItem], wire: WireRequest | None
+    title: str, note: str, window: Window, items: Sequence[WindowItem], wire: WireRequest | None
 ) -> RequestTexts:
     """Return a request in all its forms; its time grows with the request, so call it in a thread."""
     body = wire.body if wire is not None else window_json(window)
-    document = request_document(window, contents)
+    document = request_document(window, items)
     curl = ""
     if wire is not None:
         provider = wire.provider

@@ -196,7 +196,7 @@ def past_inspector_state(
     """Return the request that a step answered, as the inspector shows the next one."""
     transcript, gauge = past.transcript, past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
-    state = inspector_state(past.rows(), gauge, transcript, policy, totals, outlook)
+    state = inspector_state(past.items(), gauge, transcript, policy, totals, outlook)
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")

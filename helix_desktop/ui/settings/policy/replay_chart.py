@@ -40,11 +40,11 @@ _LAYERS = ("sweep-made", "fold-made", "observations-placed", "handover-made")
 """The kinds of rewrites, lowest first: the rare ones that change most are not hidden below the others."""
 
 
-def fullest_points(points: Sequence[WindowPoint], most: int) -> list[WindowPoint]:
-    """Return about `most` points: the fullest and the emptiest of each stretch, in order, and the last."""
-    if len(points) <= most:
+def fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[WindowPoint]:
+    """Return about `max_points`: the fullest and the emptiest of each stretch, in order, and the last."""
+    if len(points) <= max_points:
         return list(points)
-    step = -(-2 * len(points) // most)
+    step = -(-2 * len(points) // max_points)
     sampled: list[WindowPoint] = []
     for begin in range(0, len(points), step):
         stretch = points[begin : begin + step]

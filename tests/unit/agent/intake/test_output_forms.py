@@ -64,7 +64,7 @@ def shown_text(rig: IntakeRig, name: str = "big") -> str:
 
 def tokens_of(rig: IntakeRig, name: str = "big") -> int:
     """Return its tokens, as the inspector shows them."""
-    return next(row.tokens for row in rig.conversation.window.rows() if row.seq == seq_of(rig, name))
+    return next(row.tokens for row in rig.conversation.window.items() if row.seq == seq_of(rig, name))
 
 
 async def test_a_preview_becomes_the_full_output_and_back() -> None:
@@ -214,7 +214,7 @@ async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
         large_output("big") in message.text for message in window.request.messages if message.role == "user"
     )
     assert window.estimate - before == 1_200 - rig.tool_answers[0].tokens
-    assert sum(row.tokens for row in rig.conversation.window.rows()) == window.estimate
+    assert sum(row.tokens for row in rig.conversation.window.items()) == window.estimate
     await rig.assert_consistent()
 
 

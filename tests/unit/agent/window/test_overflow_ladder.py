@@ -182,7 +182,9 @@ async def test_the_provider_reports_an_overflow() -> None:
 )
 async def test_the_provider_reports_its_limit(requested_tokens: int, window: int) -> None:
     """Its window is a fraction of our figure: space is made for that at once, in its tokens or ours."""
-    overflow = ContextWindowExceeded(verbatim("Too long."), request_tokens=requested_tokens, window_size=window)
+    overflow = ContextWindowExceeded(
+        verbatim("Too long."), request_tokens=requested_tokens, window_size=window
+    )
     rig = rig_of(
         *(wide_step(150, f"s{n}") for n in range(6)), [overflow], text_reply("It fits."), policy=STILL
     )

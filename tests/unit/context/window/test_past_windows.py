@@ -36,7 +36,7 @@ def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator
         past_window = past.window_at(request.seq + 1, simulator.policy, simulator.frame)
         assert past_window.window == request.window
         assert past_window.is_exact
-        assert sum(row.tokens for row in past_window.rows()) == request.window.estimate
+        assert sum(row.tokens for row in past_window.items()) == request.window.estimate
 
 
 def check_stored_states_change_nothing(simulator: SessionSimulator, data: st.DataObject) -> None:

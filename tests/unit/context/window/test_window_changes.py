@@ -26,7 +26,7 @@ def test_then_and_all_changes_add_up_to_now(simulator: SessionSimulator, data: s
     if not steps:
         return
     seq = data.draw(st.sampled_from(steps)).seq
-    before = PastWindows(simulator.log).window_at(seq, simulator.policy, simulator.frame).rows()
+    before = PastWindows(simulator.log).window_at(seq, simulator.policy, simulator.frame).items()
     changes = compare_windows(before, now)
     assert tuple(change.item for change in changes.items) == now
     matched = [change.before for change in changes.items if change.before is not None]
