@@ -56,7 +56,7 @@ class ChangesSince:
         past, items = self.window, self._items
         if read_for != self._read_for:
             past = await conversation.window.window_at(step.seq) if step else None
-            items = await asyncio.to_thread(past.rows) if past else ()
+            items = await asyncio.to_thread(past.items) if past else ()
         if conversation is self._conversation and turn == self._turn:
             self._read_for, self.window, self._items = read_for, past, items
 
