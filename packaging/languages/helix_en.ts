@@ -2995,6 +2995,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
+            <source>Changes lists it, and can undo it later.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Changes of every file in the workspace can be undone.</source>
             <translation type="unfinished" />
@@ -15454,7 +15459,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
-            <source>In this session, until Helix Desktop closes</source>
+            <source>In this session, until Helix Desktop closes. Settings → Permissions lists it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24635,12 +24640,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
-            <source>You can restore it and its outputs for {days} days.</source>
+            <source>You can restore it and its outputs from the trash for {days} days.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
-            <source>You can restore it and its outputs for {days} days. Its branches stay as they are.</source>
+            <source>You can restore it and its outputs from the trash for {days} days. Its branches stay.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -164,7 +164,7 @@ class CachePresenter:
         if not damaged:
             what = tr.plural(verified, "%n entry verified.", "%n entries verified.")
             why = tr("Their bytes match their SHA-256.")
-            self._notify(Banner(_VERIFIED, "info", what, why, workspace=workspace_id))
+            self._notify(Banner(_VERIFIED, "info", what, why, workspace=workspace_id, is_brief=True))
             return
         self._notify(
             Banner(

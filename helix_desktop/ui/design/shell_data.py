@@ -108,6 +108,7 @@ class Banner:
     """A message on top of the center: what happened, why, and what can be done.
 
     It is shown with the workspace and the session it is about, by id; empty: with all of them.
+    `is_brief`: it goes by itself, since all that it offers stands elsewhere too.
     """
 
     id: str
@@ -119,11 +120,17 @@ class Banner:
     dismissable: bool = True
     workspace: str = ""
     session: str = ""
+    is_brief: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Return what tells it from all others: its id, and what it is about."""
         return self.id, self.workspace, self.session
+
+    @property
+    def is_required(self) -> bool:
+        """Return True if it has to be seen until the user answers it or closes it."""
+        return self.level != "info" or not self.dismissable
 
     def applies_to(self, workspace: str, session: str) -> bool:
         """Return whether it is about what is on screen."""

@@ -43,12 +43,13 @@ class SavedRuleNotice(QObject):
                 _BANNER,
                 "info",
                 tr("Rule saved: “{rule}”", rule=_one_line(rule)),
-                tr("In this session, until Helix Desktop closes")
+                tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
                 if is_session_rule
                 else tr("Saved rules are in Settings → Permissions."),
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace,
                 session=session,
+                is_brief=True,
             )
         )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -23,6 +25,8 @@ _ICONS = {
     "info": ("info", "accent_text"),
 }
 _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
+_MOST = 2  # banners at once, unless more are required
+_BRIEF_MS, _MORE_MS = 15_000, 3_000  # until a brief one goes, and then while it can't
 
 
 class _BannerCard(QFrame):
@@ -36,6 +40,10 @@ class _BannerCard(QFrame):
         self.setProperty("role", "banner")
         self.setProperty("level", banner.level)
         self.setAccessibleName(translate(join_sentences(banner.what, banner.why, banner.fix)))
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(lambda: self._expire(banner.id))
+        if banner.is_brief:
+            self._timer.start(_BRIEF_MS)
         words = column(label(banner.what, "strong", wrap=True), gap=3)
         rest = translate(join_sentences(banner.why, banner.fix))
         if rest:
@@ -55,6 +63,14 @@ class _BannerCard(QFrame):
             item.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
 
+    def _expire(self, banner_id: str) -> None:
+        """Go, unless the user is at it, or can't have seen it."""
+        is_used = self.underMouse() or self.isAncestorOf(QApplication.focusWidget() or self.window())
+        if is_used or not self.window().isActiveWindow() or QAccessible.isActive():
+            self._timer.start(_MORE_MS)
+        else:
+            self.dismissed.emit(banner_id)
+
     def _buttons(self, banner: Banner) -> list[QWidget]:
         buttons: list[QWidget] = []
         for action in banner.actions:
@@ -70,7 +86,7 @@ class _BannerCard(QFrame):
 class BannerArea(Themed, QWidget):
     """The banners of the workspace and session on screen, newest last; hidden while there is none.
 
-    Those of other workspaces and sessions wait until these are on screen again.
+    Those of other workspaces and sessions wait until these are on screen again, and older ones for room.
     """
 
     action_clicked = Signal(str, str)
@@ -108,6 +124,8 @@ class BannerArea(Themed, QWidget):
         self._cards[banner.key] = banner, card
         self._column.addWidget(card)
         self._show_cards()
+        if card.isVisible():
+            announce(card, card.accessibleName())
 
     def remove(self, banner_id: str, workspace: str = "") -> None:
         """Take a banner of the place on screen away, or of a workspace; unknown ids are no error."""
@@ -116,8 +134,16 @@ class BannerArea(Themed, QWidget):
                 self._remove(banner.key)
         self._show_cards()
 
+    def _visible_keys(self) -> set[tuple[str, str, str]]:
+        """Return those that are required and, as far as there is room, the newest others; at least one."""
+        here = [banner for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids)]
+        required = [banner for banner in here if banner.is_required]
+        others = [banner for banner in here if not banner.is_required]
+        room = max(1, _MOST - len(required))
+        return {banner.key for banner in (*required, *others[-room:])}
+
     def banner_ids(self) -> tuple[str, ...]:
-        """Return the banners that are shown, oldest first."""
+        """Return the banners of the place on screen, oldest first."""
         return tuple(banner.id for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids))
 
     def _remove(self, key: tuple[str, str, str]) -> None:
@@ -129,11 +155,11 @@ class BannerArea(Themed, QWidget):
             card.deleteLater()
 
     def _show_cards(self) -> None:
+        visible = self._visible_keys()
         for banner, card in self._cards.values():
-            applies = banner.applies_to(*self._context_ids)
-            if not applies:
+            if banner.key not in visible:
                 self._focus_return.give_back_from(card)
-            card.setVisible(applies)
+            card.setVisible(banner.key in visible)
         self.setVisible(bool(self.banner_ids()))
 
     def _dismiss(self, banner: Banner) -> None:

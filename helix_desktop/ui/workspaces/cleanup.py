@@ -161,6 +161,7 @@ class CleanupController(QObject):
                 tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
                 actions=(BannerAction(_UNDO, tr("Undo")),) if count else (),
                 workspace=workspace.id,
+                is_brief=True,
             )
         )
         await self._refresh_views()

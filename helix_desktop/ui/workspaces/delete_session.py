@@ -63,6 +63,7 @@ class DeleteSessionController(QObject):
                 _restore_text(has_branches=any(info.branch_of == session for info in listed)),
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace.id,
+                is_brief=True,
             )
         )
         if screen.conversation is None:
@@ -92,7 +93,7 @@ class DeleteSessionController(QObject):
 def _restore_text(*, has_branches: bool) -> str:
     if has_branches:
         return tr(
-            "You can restore it and its outputs for {days} days. Its branches stay as they are.",
+            "You can restore it and its outputs from the trash for {days} days. Its branches stay.",
             days=TRASH_DAYS,
         )
-    return tr("You can restore it and its outputs for {days} days.", days=TRASH_DAYS)
+    return tr("You can restore it and its outputs from the trash for {days} days.", days=TRASH_DAYS)

@@ -111,6 +111,7 @@ class SessionPlaceController(QObject):
                 tr("A new message unarchives it.") if archived else "",
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace.id,
+                is_brief=True,
             )
         )
         await self._sidebar.refresh()

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -308,6 +308,39 @@ def test_a_banner_of_one_line_has_all_parts_at_one_height(qtbot: QtBot, window: 
         return max(heights) - min(heights) <= 1
 
     qtbot.waitUntil(are_level)
+
+
+def _visible_banners(window: MainWindow) -> list[str]:
+    """Return what the visible banners say first."""
+    cards = [card for card in window.banners.findChildren(QFrame) if card.property("role") == "banner"]
+    return [card.accessibleName() for card in cards if card.isVisible()]
+
+
+def test_of_banners_that_need_no_answer_two_are_shown_and_older_ones_wait(window: MainWindow) -> None:
+    for number in range(3):
+        window.banners.show_banner(Banner(str(number), "info", f"Done {number}"))
+    assert _visible_banners(window) == ["Done 1", "Done 2"]
+    window.banners.show_banner(Banner("fault", "error", "Fault"))
+    window.banners.show_banner(Banner("edit", "info", "Editing", dismissable=False))
+    assert _visible_banners(window) == ["Done 2", "Fault", "Editing"], "the newest is seen in any case"
+    for banner in ("fault", "edit", "2"):
+        window.banners.remove(banner)
+    assert _visible_banners(window) == ["Done 0", "Done 1"]
+
+
+def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWindow) -> None:
+    undo = (BannerAction("undo", "Undo"),)
+    window.banners.show_banner(Banner("stays", "info", "Filter deleted"))
+    window.banners.show_banner(Banner("goes", "info", "Moved to the trash", actions=undo, is_brief=True))
+    timers = [timer for timer in window.banners.findChildren(QTimer) if timer.isActive()]
+    assert len(timers) == 1
+    window.activateWindow()
+    find_button(window.banners, "undo").setFocus()
+    timers[0].timeout.emit()
+    assert window.banners.banner_ids() == ("stays", "goes")
+    find_button(window.banners, "undo").clearFocus()
+    timers[0].timeout.emit()
+    assert window.banners.banner_ids() == ("stays",)
 
 
 def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:

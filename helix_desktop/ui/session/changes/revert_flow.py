@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -92,10 +92,11 @@ class RevertFlow:
         self._done[workspace.id, session] = done
         actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
         what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
-        why = "" if done.count else tr("The files are already as they were before.")
-        self._window.banners.show_banner(
-            Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
-        )
+        why = tr("The files are already as they were before.")
+        if done.count:
+            why = tr("Changes lists it, and can undo it later.") if done.capture else ""
+        banner = Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
+        self._window.banners.show_banner(replace(banner, is_brief=True))
 
     def report_again(self, workspace: OpenWorkspace, reported_in: str, session: str) -> None:
         """Say in another session what was done, unless it was undone: the one that said it goes."""
