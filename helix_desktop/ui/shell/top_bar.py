@@ -47,13 +47,13 @@ _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
     ("tokens", "full", 320),
     ("share", "full", 240),
     ("share", "words", 190),
-    ("share", "current", 130),
+    ("share", "current", 115),
     ("share", "icons", 0),
     ("percent", "icons", -10_000),
 )
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
 _TITLE_PX = 80
-"""Room below which the title takes the place of two buttons whose commands are elsewhere, too."""
+"""Room below which the title takes that of the mode's word, then of two buttons: all are elsewhere, too."""
 _HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 57, 26, 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
 
@@ -205,13 +205,13 @@ class TopBar(Themed, QWidget):
         return dotted((state, *model, count)), dotted((state, *model)), state
 
     def shorten(self) -> None:
-        """Choose what fits by width, title and inspector: nothing comes and goes with a longer number."""
+        """Choose what fits by width and inspector: nothing moves because of a longer number or title."""
         if not self.gauge.isVisibleTo(self):
             return
         button_width = scaled(_BUTTON_PX) + 3
         fixed = (
             26
-            + self.mode.width_at("icon")
+            + self.mode.width_at("word")
             + 4 * 8
             + 3 * button_width
             + (scaled(_BUTTON_PX) + 8 if self.sidebar.isVisibleTo(self) else 0)
@@ -219,15 +219,12 @@ class TopBar(Themed, QWidget):
         free_width = self.width() - fixed
         scale = fonts.scale(self.font())
         detail, form, min_width = _DETAILS[-1]
-        names, word = 0, self.mode.width_at("word") - self.mode.width_at("icon")
+        names = 0
         for detail, form, min_width in _DETAILS:
-            word_width = word if form == "full" else 0
-            names = free_width - self.gauge.reserved_width(detail) - self.pages.width_at(form) - word_width
+            names = free_width - self.gauge.reserved_width(detail) - self.pages.width_at(form)
             if names >= min_width * scale:
                 break
-        fits = form == "full" or (form == "words" and names - word >= min_width * scale)
-        title_width = names - (word if fits and form == "words" else 0)
-        if self._has_inspector and self.title.full_width() > title_width:  # the bar stands in there, in large
+        if self._has_inspector and detail == "share":  # the bar stands in there, in large
             names += self.gauge.reserved_width(detail) - self.gauge.reserved_width("percent")
             detail = "percent"
         self.gauge.set_detail(detail)
@@ -235,7 +232,9 @@ class TopBar(Themed, QWidget):
         line = self.layout()
         if line is not None:
             line.setSpacing(3 if form == "icons" else 8)
-        self.mode.set_detail("word" if fits else "icon")
+        has_word = form != "icons" or names >= _TITLE_PX * scale
+        self.mode.set_detail("word" if has_word else "icon")
+        names += 0 if has_word else self.mode.width_at("word") - self.mode.width_at("icon")
         has_buttons = form != "icons" or names >= _TITLE_PX * scale
         for button in (self.compact, self.inspector):
             button.setVisible(has_buttons)

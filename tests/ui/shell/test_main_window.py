@@ -197,17 +197,21 @@ def test_the_page_names_stay_readable_with_any_title_status_and_gauge(
     bar.resize(width, 57)
     host.show()
     names: set[tuple[str, ...]] = set()
-    widths: set[int] = set()
+    widths: set[tuple[int, int, int]] = set()
     headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
     for header in headers:
         for used in (0, 900, 99_900, 128_000):
             bar.show_session(header)
             bar.show_gauge(replace(GAUGE, used=used, window=128_000))
-            widths.add(bar.gauge.sizeHint().width())
+            layout = bar.layout()
+            assert layout is not None
+            layout.activate()
+            widths.add((bar.gauge.sizeHint().width(), bar.mode.width(), bar.pages.x()))
             names.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
 
     assert names == {words}
     assert len(widths) == 1
+    assert bar.mode.width() == bar.mode.width_at("word")
 
 
 def test_closing_asks_for_confirmation(qtbot: QtBot, window: MainWindow) -> None:
