@@ -2996,7 +2996,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
-            <source>Changes lists it, and can undo it later.</source>
+            <source>Changes lists it as “{name}”, and can undo it later.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -110,10 +110,15 @@ def who_text(step: RecordedChanges) -> str:
         case "outside":
             return tr("You or another program")
         case "revert":
-            return translate(_REVERTS[step.scope]) if step.scope in _REVERTS else tr("Revert")
+            return revert_name(step.scope)
         case "command":
             return _during_text((step.target or step.tool, *step.others))
     return _during_text((step.tool, *step.others)) if step.others else step.tool
+
+
+def revert_name(scope: RevertScope) -> str:
+    """Return what a revert of a scope is called in the list of changes."""
+    return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
 
 
 def when_text(step: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:

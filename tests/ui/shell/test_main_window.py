@@ -6,17 +6,16 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.pill import Badge, Dot
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import GaugeState, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
@@ -26,7 +25,6 @@ from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
 from tests.support.window.bare_window import make_window
-from tests.support.window.buttons import find_button
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
@@ -277,81 +275,6 @@ def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWind
     window.commands.undo.trigger()
 
     assert field.toPlainText() == ""
-
-
-def test_a_banner_states_problem_cause_and_fix_and_has_actions(qtbot: QtBot, window: MainWindow) -> None:
-    banner = Banner(
-        "b", "error", "No answer.", "It is down.", "Start it.", (BannerAction("retry", "Try again"),)
-    )
-    window.banners.show_banner(banner)
-    assert window.banners.isVisible()
-    texts = " ".join(words.text() for words in window.banners.findChildren(QLabel))
-    assert all(part in texts for part in ("No answer.", "It is down.", "Start it."))
-
-    button = find_button(window.banners, "retry")
-    with qtbot.waitSignal(window.banners.action_clicked) as acted:
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert acted.args == ["b", "retry"]
-
-    close = window.banners.findChildren(IconButton)[0]
-    with qtbot.waitSignal(window.banners.dismissed):
-        QTest.mouseClick(close, Qt.MouseButton.LeftButton)
-    assert window.banners.banner_ids() == ()
-    assert not window.banners.isVisible()
-
-
-def test_a_banner_of_one_line_has_all_parts_at_one_height(qtbot: QtBot, window: MainWindow) -> None:
-    window.banners.show_banner(
-        Banner("b", "info", "1 file rewound.", actions=(BannerAction("undo", "Undo"),))
-    )
-    close = window.banners.findChildren(IconButton)[0]
-    parts = (find_button(window.banners, "undo"), close, *window.banners.findChildren(QLabel))
-
-    def are_level() -> bool:
-        heights = [part.mapTo(window, part.rect().center()).y() for part in parts]
-        return max(heights) - min(heights) <= 1
-
-    qtbot.waitUntil(are_level)
-
-
-def _visible_banners(window: MainWindow) -> list[str]:
-    """Return what the visible banners say first."""
-    cards = [card for card in window.banners.findChildren(QFrame) if card.property("role") == "banner"]
-    return [card.accessibleName() for card in cards if card.isVisible()]
-
-
-def test_of_banners_that_need_no_answer_two_are_shown_and_older_ones_wait(window: MainWindow) -> None:
-    for number in range(3):
-        window.banners.show_banner(Banner(str(number), "info", f"Done {number}"))
-    assert _visible_banners(window) == ["Done 1", "Done 2"]
-    window.banners.show_banner(Banner("fault", "error", "Fault"))
-    window.banners.show_banner(Banner("edit", "info", "Editing", dismissable=False))
-    assert _visible_banners(window) == ["Done 2", "Fault", "Editing"], "the newest is seen in any case"
-    for banner in ("fault", "edit", "2"):
-        window.banners.remove(banner)
-    assert _visible_banners(window) == ["Done 0", "Done 1"]
-
-
-def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWindow) -> None:
-    undo = (BannerAction("undo", "Undo"),)
-    window.banners.show_banner(Banner("stays", "info", "Filter deleted"))
-    window.banners.show_banner(Banner("goes", "info", "Moved to the trash", actions=undo, is_brief=True))
-    timers = [timer for timer in window.banners.findChildren(QTimer) if timer.isActive()]
-    assert len(timers) == 1
-    window.activateWindow()
-    find_button(window.banners, "undo").setFocus()
-    timers[0].timeout.emit()
-    assert window.banners.banner_ids() == ("stays", "goes")
-    find_button(window.banners, "undo").clearFocus()
-    timers[0].timeout.emit()
-    assert window.banners.banner_ids() == ("stays",)
-
-
-def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:
-    window.banners.show_banner(Banner("b", "error", "First"))
-    window.banners.show_banner(Banner("b", "warning", "Second"))
-
-    assert window.banners.banner_ids() == ("b",)
 
 
 def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.services.attached_folders import MAX_LISTED, list_folder
@@ -86,6 +86,12 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         assert hints(signs) == ["Drop to recall 1 cached output into the message"]
         drop(rig.chat, rows)
         await until(lambda: len(rig.attachment_labels()) == 2, "it is recalled")
+        picture = QMimeData()
+        picture.setImageData(QImage(2, 2, QImage.Format.Format_RGB32))
+        assert enter(rig.chat, picture)
+        drop(rig.chat, picture)
+        await until(lambda: len(rig.attachment_labels()) == 3, "the picture goes along")
+        assert "Dropped image" in rig.attachment_labels()[2]
 
         assert enter(rig.chat, urls(folder))
         assert hints(signs) == ["Drop to open “src” as a workspace"]

@@ -10,6 +10,7 @@ from PySide6.QtGui import QImage
 
 from helix_desktop.domain.image import MAX_EDGE_PX
 
+PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
 LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
 """What is pasted above either goes along as a chip: some 500 tokens, or four times what the field shows.
 
@@ -33,14 +34,17 @@ class AddedFile:
         return b"" if isinstance(self.source, Path) else _png(self.source)
 
 
-def files_from_mime(mime: QMimeData) -> list[AddedFile]:
-    """Return the files or the image in what was pasted or dropped; none if anything else is in it."""
+def files_from_mime(mime: QMimeData, image_name: str = PASTED_IMAGE) -> list[AddedFile]:
+    """Return the files or the image in what was pasted or dropped; none if anything else is in it.
+
+    `image_name` names an image that is no file.
+    """
     paths = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
     if mime.hasUrls():
         are_files = len(paths) == len(mime.urls()) and not any(path.is_dir() for path in paths)
         return [AddedFile(path.name, path) for path in paths] if are_files else []
     pixels = mime.imageData() if mime.hasImage() else None
-    return [AddedFile("Pasted image", pixels)] if isinstance(pixels, QImage) and not pixels.isNull() else []
+    return [AddedFile(image_name, pixels)] if isinstance(pixels, QImage) and not pixels.isNull() else []
 
 
 def is_long(text: str) -> bool:

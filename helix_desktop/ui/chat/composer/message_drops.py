@@ -7,7 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.chat.composer.added_files import AddedFile, files_from_mime
+from helix_desktop.ui.chat.composer.added_files import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.words.translation import Translator
@@ -61,7 +61,8 @@ class MessageDrops(QObject):
             self._composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             return
         paths = (*dragged.files, *dragged.folders)
-        files = [AddedFile(path.name, path) for path in paths] or files_from_mime(event.mimeData())
+        files = [AddedFile(path.name, path) for path in paths]
+        files = files or files_from_mime(event.mimeData(), DROPPED_IMAGE)
         if files:
             self._composer.files_added.emit(files)
 

@@ -18,6 +18,7 @@ from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
+from helix_desktop.ui.changes.texts import revert_name
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
@@ -92,9 +93,10 @@ class RevertFlow:
         self._done[workspace.id, session] = done
         actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
         what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
-        why = tr("The files are already as they were before.")
-        if done.count:
-            why = tr("Changes lists it, and can undo it later.") if done.capture else ""
+        why = "" if done.count else tr("The files are already as they were before.")
+        if done.capture:
+            name = revert_name(done.plan.scope)
+            why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
         banner = Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
         self._window.banners.show_banner(replace(banner, is_brief=True))
 
