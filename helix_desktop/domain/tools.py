@@ -219,6 +219,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     because of which mode auto asks: the call destroys them, and nothing can bring them back. `auto_executed`
     are the files because of which it asks: the call writes them, and other programs run them on their own.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
+    `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: no rule asks, and
+    nothing is lost or run by others because of it, as far as it can be read.
     """
 
     call_id: str
@@ -243,6 +245,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     auto_executed: tuple[str, ...] = ()
     is_sandboxed: bool = False
     has_network: bool = False
+    is_too_long: bool = False
+    is_safe: bool = False
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

@@ -4509,6 +4509,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Auto mode asks because this command is too long or too nested to be checked.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Back to now</source>
             <translation type="unfinished" />

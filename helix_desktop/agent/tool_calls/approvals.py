@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -11,13 +11,20 @@ import msgspec
 from helix_desktop.agent.ports.permissions import Approver, WorkspacePermissions
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
+from helix_desktop.domain.permissions.rules import (
+    PermissionDecision,
+    decide_in_auto,
+    evaluate,
+    rule_applies,
+)
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionRule
 
 _USER_SAYS = " The user says: "
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 
+
+_LONG_COMMAND, _MANY_PLACES = 1_000, 1_000  # characters; what is less is decided in some milliseconds
 
 QuestionFilter = Callable[[str, ApprovalRequest], bool]
 """Returns True for the open approval requests of a session to evaluate again."""
@@ -126,16 +133,22 @@ class ApprovalService:
         The caller saves the outcome's rule with `save_rule`.
         """
         while True:
-            rules = (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
-            decision = evaluate(rules, request, self._session_permissions.mode)
+            rules, mode = self._rules(), self._session_permissions.mode
+            if _takes_long(request):
+                decision, is_safe = await asyncio.to_thread(_evaluate, rules, request, mode)
+            else:
+                decision, is_safe = _evaluate(rules, request, mode)
+            if (rules, mode) != (self._rules(), self._session_permissions.mode):
+                continue
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
-            rule_text = decision.rule.text if decision.rule else ""
             question = msgspec.structs.replace(
                 request,
-                asking_rule=rule_text,
+                asking_rule=decision.rule.text if decision.rule else "",
                 data_loss=decision.data_loss,
                 auto_executed=decision.auto_executed,
+                is_too_long=decision.is_too_long,
+                is_safe=is_safe,
             )
             on_ask(question)
             reply = await self._approver.decide(session, question)
@@ -143,6 +156,9 @@ class ApprovalService:
                 if reply.decision != "deny" and self._permissions.note_allowed(self._is_demo()):
                     self._reevaluate(lambda _session, _ask: True)
                 return _user_outcome(reply, request)
+
+    def _rules(self) -> tuple[PermissionRule, ...]:
+        return (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
 
     async def reply(self, session: str, question: Question) -> QuestionReply | None:
         """Return the user's reply to a question; None if no user is there. No rule or mode answers it."""
@@ -160,6 +176,23 @@ class ApprovalService:
 def denial_reason(model_text: str) -> str:
     """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
     return model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
+
+
+def _takes_long(ask: ApprovalRequest) -> bool:
+    places = len(ask.coverage.places) if ask.coverage else 0
+    return len(ask.subject) > _LONG_COMMAND or places > _MANY_PLACES
+
+
+def _evaluate(
+    rules: Iterable[PermissionRule], ask: ApprovalRequest, mode: PermissionMode
+) -> tuple[PermissionDecision, bool]:
+    """Return the decision, and if it asks whether the call is safe (see ApprovalRequest).
+
+    Takes up to a second for a contrived command: for a thread.
+    """
+    decision = evaluate(rules, ask, mode)
+    is_safe = decision.effect == "ask" and not decision.rule and decide_in_auto(ask).effect == "allow"
+    return decision, is_safe
 
 
 def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:

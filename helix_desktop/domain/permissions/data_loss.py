@@ -5,15 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex, Target, is_made_again
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
+from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_programs import ANYTHING, Program, find_programs, found_paths
 
 _HARMLESS = frozenset({
@@ -26,13 +25,6 @@ _HARMLESS = frozenset({
 _WITH_OWN_RULES = frozenset({"cp", "install", "ln", "mv", "perl", "rsync", "sed", "tee"})
 """Programs of which it is known which of their files they change."""
 _PRECIOUS = frozenset({"secret", "too_large", "hard_links", "quota", "unreadable"})
-_MADE_AGAIN = frozenset({
-    "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".eggs",
-    ".cache",
-    ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo", ".gradle", "node_modules", "bower_components",
-    "dist", "build", "target", "out", "coverage", "htmlcov", ".coverage", ".DS_Store",
-})  # fmt: skip
-_MADE_AGAIN_ENDS = (".pyc", ".pyo", ".o", ".obj", ".class", ".egg-info", ".tsbuildinfo")
 _REMOVERS = frozenset({"rm", "unlink", "shred", "truncate", "rmdir", "srm", "trash", "rimraf"})
 _PATHS = re.compile(r"[^\s'\"=<>|;,:(){}]+")
 _OUTSIDE = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
@@ -43,94 +35,107 @@ _WRITING_CODE = re.compile(
     r"\bwrite|\bopen\([^)\n]{0,200},\s*(?:mode=)?b?['\"][wx+]|\b(?:rename|os\.replace|move|copy\w*)\("
 )
 _STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
-_WILDCARD = re.compile(r"[*?\[]")
-_REMEMBERED = 2_048  # paths: each target is compared with each place
-_TWICE = (ANYTHING, ANYTHING)  # stands for no more paths than once, and takes far longer to compare
+_LONGEST_PATH = 4_096  # characters that a system takes
 _EMPTY = frozenset({"", ":", "true"})
 
-Extent = Literal["file", "tree", "tracked", "untracked", "ignored", "content", "moved"]
-"""What is destroyed of a path: a file; all below it; of that what git tracks, does not track, or not even
-ignored files are spared; a file's content, by other content; or all of it, as it leaves the workspace.
-"""
+
+class CommandEffects(msgspec.Struct, frozen=True):
+    """What a command plausibly does that its user may not want.
+
+    `lost` are the places that it destroys for good, ignored ones last; `changed` the paths in the workspace,
+    some with wildcards, whose content it changes. `is_whole` is False if it was not read to its end.
+    """
+
+    lost: tuple[UncoveredPlace, ...] = ()
+    changed: tuple[str, ...] = ()
+    is_whole: bool = True
 
 
-class _Target(msgspec.Struct, frozen=True):
-    """A path in the workspace with its wildcards, and what of it is destroyed."""
-
-    path: str
-    extent: Extent
-
-
-def find_data_loss(
+def find_effects(
     command: str, coverage: FileCoverage | None, folder: str = "", root: str = ""
-) -> tuple[UncoveredPlace, ...]:
-    """Return the places that a command plausibly destroys for good, ignored ones last.
+) -> CommandEffects:
+    """Return what a command plausibly destroys and writes, as far as it can be read in bounded time.
 
     `folder` is where it runs in the workspace, `root` the workspace's own path. What tools make again, such
     as caches, does not count. Where it is not known what can be undone (`coverage` None, or not complete),
     whatever is destroyed counts, as not copied yet.
     """
-    is_known = coverage is not None and coverage.is_complete and not coverage.error
-    places = coverage.places if coverage is not None else ()
-    precious = [place for place in places if place.reason in _PRECIOUS]
-    lost: dict[str, UncoveredPlace] = {}
-    targets: dict[_Target, None] = {}
-    for program in find_programs(command, folder):
+    budget = ReadingBudget()
+    programs, is_whole = find_programs(command, folder, budget)
+    finder = _LossFinder(coverage, root, budget)
+    try:
+        for program in programs:
+            finder.add(program)
+        finder.compare()
+    except TooMuchToRead:
+        is_whole = False
+    lost = sorted(finder.lost.values(), key=lambda place: place.reason == "ignored")
+    return CommandEffects(tuple(lost), tuple(finder.changed), is_whole)
+
+
+class _LossFinder:
+    """Collects what programs destroy and write."""
+
+    def __init__(self, coverage: FileCoverage | None, root: str, budget: ReadingBudget) -> None:
+        self.lost: dict[str, UncoveredPlace] = {}
+        self.changed: dict[str, None] = {}
+        self._root, self._budget = root, budget
+        self._is_known = coverage is not None and coverage.is_complete and not coverage.error
+        self._places = PlaceIndex(coverage.places if coverage is not None else ())
+        self._targets: dict[Target, None] = {}
+
+    def add(self, program: Program) -> None:
+        """Note what a program destroys and writes, but for the places that its paths stand for."""
         if _destroys_history(program):
-            git = [place for place in places if place.reason == "git"]
-            lost |= _by_path(git[:1] if git or is_known else [UncoveredPlace(".git", "git", is_folder=True)])
-        lost |= _by_path(_handed_over(program, precious, root))
-        targets |= dict.fromkeys(_targets(program, root))
-    for target in targets:
-        hit = [
-            _narrowed(place, target)
-            for place in _near(places, target)
-            if place.path not in lost and _reaches(target, place)
-        ]
-        is_removed = target.extent in ("file", "tree", "moved") and not _is_made_again(target.path)
-        if not hit and not is_known and is_removed and target.path not in lost:
-            hit = [UncoveredPlace(target.path, "pending")]
-        lost |= _by_path(hit)
-    return tuple(sorted(lost.values(), key=lambda place: place.reason == "ignored"))
-
-
-def written_paths(command: str, folder: str = "", root: str = "") -> Iterator[str]:
-    """Yield the paths in the workspace, some with wildcards, whose content a command plausibly changes."""
-    for program in find_programs(command, folder):
+            git = self._places.git()
+            self._lose(git or (() if self._is_known else [UncoveredPlace(".git", "git", is_folder=True)]))
+        self._lose(self._handed_over(program))
         added = _operands(program.words) if program.name == "tee" else ()
-        paths = (_relative(posixpath.join(program.folder, path), root) for path in added)
-        yield from (path for path in paths if path is not None)
-        yield from (target.path for target in _targets(program, root) if target.extent == "content")
+        paths = (_relative(posixpath.join(program.folder, path), self._root) for path in added)
+        self.changed |= dict.fromkeys(path for path in paths if path is not None)
+        for target in _targets(program, self._root):
+            self._budget.spend(4 + len(target.path) // 50)
+            self._targets[target] = None
+            if target.extent == "content":
+                self.changed[target.path] = None
 
+    def compare(self) -> None:
+        """Note the places that the programs' paths stand for."""
+        for target in self._targets:
+            places = self._places.destroyed(target, self._budget)
+            is_hit = self._lose(place for place in places if place.path not in self.lost)
+            is_removed = target.extent in ("file", "tree", "moved") and not is_made_again(target.path)
+            if not is_hit and not self._is_known and is_removed and target.path not in self.lost:
+                self._lose([UncoveredPlace(target.path, "pending")])
 
-def _by_path(places: Iterable[UncoveredPlace]) -> dict[str, UncoveredPlace]:
-    return {place.path: place for place in places}
+    def _lose(self, places: Iterable[UncoveredPlace]) -> bool:
+        """Note places as lost; return True if there are any."""
+        count = len(self.lost)
+        for place in places:
+            self.lost[place.path] = place
+        return len(self.lost) > count
 
-
-def _handed_over(program: Program, places: Iterable[UncoveredPlace], root: str) -> list[UncoveredPlace]:
-    """Return the places among the words of a program that may change the files it is given."""
-    if program.name in _HARMLESS | _WITH_OWN_RULES | _REMOVERS or program.code:
-        return []
-    words = _PATHS.findall(" ".join((program.name, *program.words)))
-    paths = {_relative(posixpath.join(program.folder, path), root) for path in words}
-    return [place for place in places if place.path in paths]
-
-
-def _near(places: Iterable[UncoveredPlace], target: _Target) -> Iterator[UncoveredPlace]:
-    """Yield the places that begin as a target does up to its first wildcard: there may be 100,000."""
-    head = "" if target.path == "." else _WILDCARD.split(target.path, maxsplit=1)[0]
-    return (place for place in places if place.path.startswith(head) or head.startswith(place.path))
+    def _handed_over(self, program: Program) -> Iterator[UncoveredPlace]:
+        """Yield the places among the words of a program that may change the files it is given."""
+        if program.name in _HARMLESS | _WITH_OWN_RULES | _REMOVERS or program.code:
+            return
+        for path in dict.fromkeys(_PATHS.findall(" ".join((program.name, *program.words)))):
+            self._budget.spend(4)
+            inside = _relative(posixpath.join(program.folder, path), self._root)
+            place = self._places.find(inside) if inside is not None else None
+            if place is not None and place.reason in _PRECIOUS:
+                yield place
 
 
 def _destroys_history(program: Program) -> bool:
     return program.name == "git" and git_history_is_lost(git_words(program.words)[1])
 
 
-def _targets(program: Program, root: str) -> Iterator[_Target]:
+def _targets(program: Program, root: str) -> Iterator[Target]:
     for path, extent in _paths(program, root):
         inside = _relative(posixpath.join(program.folder, path), root)
         if inside is not None:
-            yield _Target(inside, extent)
+            yield Target(inside, extent)
 
 
 def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:
@@ -218,6 +223,8 @@ def _without_target_option(words: Sequence[str], operands: Sequence[str]) -> lis
 
 def _relative(path: str, root: str) -> str | None:
     """Return a path in the workspace, `.` for all of it; None for one outside."""
+    if len(path) > _LONGEST_PATH:
+        return ANYTHING
     if path.startswith("~") or _OUTSIDE.match(path):
         return None
     path = posixpath.normpath(path)
@@ -226,60 +233,3 @@ def _relative(path: str, root: str) -> str | None:
     inside = posixpath.relpath(path, root) if root else path
     above = inside.split("/")[0] == ".." and not (root + "/").startswith(path.rstrip("/") + "/")
     return None if above else "." if inside.startswith("..") else inside
-
-
-def _is_made_again(path: str) -> bool:
-    names = path.split("/")
-    return bool(_MADE_AGAIN & set(names)) or path.endswith(_MADE_AGAIN_ENDS)
-
-
-def _is_spared(target: _Target, place: UncoveredPlace) -> bool:
-    """Return True if what is at a place is none of what is destroyed, or no loss."""
-    match place.reason:
-        case "ignored":
-            is_spared = target.extent in ("tracked", "untracked", "content")
-            return is_spared or _is_made_again(place.path) or _is_made_again(target.path)
-        case "git":
-            return target.extent in ("tracked", "untracked", "ignored") or target.path.endswith(".lock")
-        case "secret":  # git seldom tracks it
-            return target.extent == "tracked" and target.path != place.path
-    return place.reason == "special"
-
-
-def _reaches(target: _Target, place: UncoveredPlace) -> bool:
-    """Return True if what is at a place would be gone or changed."""
-    pattern, names = _names(target.path), _names(place.path)
-    is_elsewhere = pattern[:1] != names[:1] and pattern and not _WILDCARD.search(pattern[0])
-    if is_elsewhere or _is_spared(target, place):
-        return False
-    if target.extent == "content":
-        return not place.is_folder and _fits(pattern, names)
-    above = (pattern[:end] for end in range(1, len(pattern)) if ANYTHING not in pattern[:end])
-    if place.is_folder and any(_fits(folder, names) for folder in above):
-        return True
-    if target.extent == "file":
-        return not place.is_folder and _fits(pattern, names)
-    return _fits([*pattern, ANYTHING], names)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _names(path: str) -> tuple[str, ...]:
-    names = [name for name in path.split("/") if name not in ("", ".")]
-    return tuple(name for before, name in zip(["", *names], names, strict=False) if (before, name) != _TWICE)
-
-
-def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
-    """Return True if a path with wildcards stands for a path."""
-    if not pattern:
-        return not names
-    if pattern[0] == ANYTHING:
-        return any(_fits(pattern[1:], names[at:]) for at in range(len(names) + 1))
-    if not names or (names[0].startswith(".") and pattern[0][:1] in "*?["):
-        return False
-    return fnmatchcase(names[0], pattern[0]) and _fits(pattern[1:], names[1:])
-
-
-def _narrowed(place: UncoveredPlace, target: _Target) -> UncoveredPlace:
-    """Return a place, or what of it a target names."""
-    is_inside = target.path.startswith(f"{place.path}/") and not _WILDCARD.search(target.path)
-    return UncoveredPlace(target.path, place.reason) if is_inside else place

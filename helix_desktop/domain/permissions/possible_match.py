@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
 
@@ -29,6 +29,14 @@ _KEYWORDS = frozenset({"do", "elif", "else", "if", "then", "until", "while"})
 _PREFIXES = _KEYWORDS | SHELLS | WRAPPERS | OTHER_RUNNERS
 _MAX_STEPS = 200_000  # some 0.1 s; 1,000 variables in one command take more
 _REMEMBERED = 512  # commands: each rule asks about the same one
+_MAX_WORDS, _MAX_COMMANDS = 50_000, 10_000  # in a command; some 0.3 s
+
+
+class _Part(NamedTuple):
+    """The words of a simple command, and each as the name of a program."""
+
+    words: tuple[str, ...]
+    programs: tuple[str, ...]
 
 
 def match_anywhere(prefix: Sequence[str], command: str) -> Match:
@@ -39,27 +47,48 @@ def match_anywhere(prefix: Sequence[str], command: str) -> Match:
     """
     if not prefix:
         return "no"
-    parts, everything = _parts(command)
-    if any(_is_in_a_row(everything, start, prefix) for start in range(len(everything))):
+    program = _program(prefix[0])
+    parts, everything, is_whole = _parts(command)
+    if not is_whole:
+        return "maybe"
+    if any(_is_in_a_row(everything, start, prefix) for start in _starts(everything, program)):
         return "yes"
     found = {_match_part(part, prefix) for part in parts}
     if "yes" in found:
         return "yes"
-    is_aliased = _program(prefix[0]) == "git" and "alias." in command
+    is_aliased = program == "git" and "alias." in command
     return "maybe" if "maybe" in found or is_aliased or _is_unclear(command) else "no"
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _parts(command: str) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """Return the words of each simple command, cut in two ways, and all words in a row."""
+def _parts(command: str) -> tuple[tuple[_Part, ...], _Part, bool]:
+    """Return the words of each simple command, cut in two ways, and all words in a row.
+
+    The last is False if these are not all words: there are too many.
+    """
     plain = _plain(command)
-    rows = _SEPARATORS.split(plain)
-    parts = tuple(_words(cut, row) for cut in (_SPACES, _FINER) for row in rows)
-    return parts, _words(_SPACES, _SEPARATORS.sub(" ", plain.replace(_DYNAMIC, " ")))
+    rows = _SEPARATORS.split(plain, maxsplit=_MAX_COMMANDS)
+    if len(rows) > _MAX_COMMANDS or len(_SPACES.split(plain, maxsplit=_MAX_WORDS)) > _MAX_WORDS:
+        return (), _Part((), ()), False
+    parts = tuple(_part(_words(cut, row)) for cut in (_SPACES, _FINER) for row in rows)
+    return parts, _part(_words(_SPACES, _SEPARATORS.sub(" ", plain.replace(_DYNAMIC, " ")))), True
+
+
+def _part(words: tuple[str, ...]) -> _Part:
+    return _Part(words, tuple(map(_program, words)))
 
 
 def _words(cut: re.Pattern[str], text: str) -> tuple[str, ...]:
     return tuple(word for word in cut.split(text) if word)
+
+
+def _starts(part: _Part, program: str, or_dynamic: bool = False) -> list[int]:
+    """Return at which words a program may begin."""
+    if program not in part.programs and not or_dynamic:
+        return []
+    return [
+        at for at, name in enumerate(part.programs) if name == program or (or_dynamic and _DYNAMIC in name)
+    ]
 
 
 def _plain(command: str) -> str:
@@ -81,31 +110,25 @@ def _program(word: str) -> str:
     return _VERSION.sub("", word.rpartition("/")[2].casefold())
 
 
-def _is_in_a_row(words: Sequence[str], start: int, prefix: Sequence[str]) -> bool:
-    return _program(words[start]) == _program(prefix[0]) and tuple(
-        words[start + 1 : start + len(prefix)]
-    ) == tuple(prefix[1:])
+def _is_in_a_row(part: _Part, start: int, prefix: Sequence[str]) -> bool:
+    return part.words[start + 1 : start + len(prefix)] == tuple(prefix[1:])
 
 
-def _match_part(words: Sequence[str], prefix: Sequence[str]) -> Match:
+def _match_part(part: _Part, prefix: Sequence[str]) -> Match:
     """Return whether a program with these first words may begin anywhere; `maybe` if that takes too long."""
-    program = _program(prefix[0])
-    starts = sum(_DYNAMIC in word or _program(word) == program for word in words)
-    branches = max(1, sum(word in prefix[1:] for word in words))
-    if starts * len(words) * branches ** max(0, len(prefix) - 2) > _MAX_STEPS:
+    words = part.words
+    starts = _starts(part, _program(prefix[0]), or_dynamic=True)
+    branches = max(1, sum(word in prefix[1:] for word in words)) if starts else 1
+    if len(starts) * len(words) * branches ** max(0, len(prefix) - 2) > _MAX_STEPS:
         return "maybe"
-    return max(
-        (_match_at(words, start, prefix) for start in range(len(words))),
-        key=_WEAKEST_FIRST.index,
-        default="no",
-    )
+    return max((_match_at(part, start, prefix) for start in starts), key=_WEAKEST_FIRST.index, default="no")
 
 
-def _match_at(words: Sequence[str], start: int, prefix: Sequence[str]) -> Match:
-    program = _program(words[start])
+def _match_at(part: _Part, start: int, prefix: Sequence[str]) -> Match:
+    program, words = part.programs[start], part.words
     if program == _program(prefix[0]):
         return _match_rest(words[start + 1 :], prefix[1:])
-    is_maybe = _DYNAMIC in program and prefix[1:] and _match_rest(words[start + 1 :], prefix[1:]) != "no"
+    is_maybe = prefix[1:] and _match_rest(words[start + 1 :], prefix[1:]) != "no"
     return "maybe" if is_maybe else "no"
 
 

@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
 from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.permissions.data_loss import find_data_loss, written_paths
+from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.possible_match import Match
 from helix_desktop.domain.permissions.shell_command import (
     certainly_matches,
@@ -40,7 +40,8 @@ _AUTO_EXECUTED_FILES = frozenset({
 class PermissionDecision(msgspec.Struct, frozen=True):
     """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
 
-    Mode auto asks because of the places `data_loss` (see `find_data_loss`), or the paths `auto_executed`.
+    Mode auto asks because of the places `data_loss`, the paths `auto_executed` (see `find_effects`), or as
+    the command takes too long to be read: `is_too_long`.
     """
 
     effect: RuleEffect
@@ -48,6 +49,7 @@ class PermissionDecision(msgspec.Struct, frozen=True):
     mode: Literal["", "plan", "auto"] = ""
     data_loss: tuple[UncoveredPlace, ...] = ()
     auto_executed: tuple[str, ...] = ()
+    is_too_long: bool = False
 
 
 def evaluate(
@@ -91,16 +93,20 @@ def _evaluate_one(
 
 def decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
     """Decide an edit or a confined command: ask if nothing brings back what it destroys, or others run it."""
-    lost, executed = _data_loss(request), _auto_executed(request)
-    if not lost and not executed:
-        return PermissionDecision("allow", mode="auto")
-    return PermissionDecision("ask", data_loss=lost, auto_executed=executed)
-
-
-def _data_loss(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:
-    coverage = request.coverage
     if request.kind == "command":
-        return find_data_loss(request.subject, coverage, request.folder, request.root)
+        effects = find_effects(request.subject, request.coverage, request.folder, request.root)
+        lost, changed, is_whole = effects.lost, effects.changed, effects.is_whole
+    else:
+        changed = (request.subject,) if request.kind == "edit" else ()
+        lost, is_whole = _lost_by_edit(request), True
+    executed = _auto_executed(changed)
+    if is_whole and not lost and not executed:
+        return PermissionDecision("allow", mode="auto")
+    return PermissionDecision("ask", data_loss=lost, auto_executed=executed, is_too_long=not is_whole)
+
+
+def _lost_by_edit(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:
+    coverage = request.coverage
     if coverage is None:
         return ()
     if not coverage.is_complete:
@@ -137,11 +143,8 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
     return _STRICTEST_FIRST.index(rule.effect), _NARROWEST_FIRST.index(rule.kind), rule.text
 
 
-def _auto_executed(request: ApprovalRequest) -> tuple[str, ...]:
-    """Return the paths that a call writes and other programs act on automatically."""
-    if request.kind == "edit":
-        return (request.subject,) if is_auto_executed(request.subject) else ()
-    paths = dict.fromkeys(written_paths(request.subject, request.folder, request.root))
+def _auto_executed(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of written paths that other programs act on automatically."""
     executed = filter(is_auto_executed, paths)  # where a copy may be put into a folder, the folder tells
     return tuple(path for path in executed if posixpath.dirname(path) not in paths)
 

@@ -8,7 +8,11 @@ from helix_desktop.domain.permissions.possible_match import Match, match_anywher
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
 from helix_desktop.domain.tools import ANY
 
-_SAFE = frozenset("%+,-./:=@_^~")
+_SPACES = re.compile(r"[ \t]+")
+_PLAIN = re.compile(
+    r"(?:[\w%+,\-./:=@^]|(?<=[^\W_])~)+"
+)  # ~ is a home folder at a word's start, and behind = or :
+_LONGEST = 4_000  # characters of a command for which a pattern is offered
 _QUOTED_DANGER = frozenset('$`\\!"')
 _RUNNERS = SHELLS | WRAPPERS | OTHER_RUNNERS
 
@@ -19,30 +23,26 @@ def parse_simple_command(command: str) -> tuple[str, ...] | None:
     Operators, expansions, redirections, globs, escapes, comments and line breaks are never plain.
     """
     words: list[str] = []
-    word: str | None = None
+    word: list[str] = []
     index = 0
     while index < len(command):
         char = command[index]
-        if char in " \t":
-            words, word = ([*words, word], None) if word is not None else (words, None)
-        elif char in "'\"":
+        if char in "'\"":
             closing = command.find(char, index + 1)
             inside = command[index + 1 : closing]
             if closing < 0 or not _is_quotable(inside, char):
                 return None
-            word, index = (word or "") + inside, closing
-        elif not _is_plain(char, word):
-            return None
+            word.append(inside)
+            index = closing + 1
+        elif spaces := _SPACES.match(command, index):
+            words += ["".join(word)] if word else []
+            word, index = [], spaces.end()
+        elif plain := _PLAIN.match(command, index):
+            word.append(plain[0])
+            index = plain.end()
         else:
-            word = (word or "") + char
-        index += 1
-    return tuple(words if word is None else [*words, word]) or None
-
-
-def _is_plain(char: str, word: str | None) -> bool:
-    if char == "~":  # a home folder at a word's start, and behind = or :
-        return bool(word) and word is not None and word[-1].isalnum()
-    return char.isalnum() or char in _SAFE
+            return None
+    return tuple([*words, "".join(word)] if word else words) or None
 
 
 def _is_quotable(inside: str, quote: str) -> bool:
@@ -73,7 +73,7 @@ def _split_pattern(pattern: str) -> tuple[tuple[str, ...], bool]:
 
 def suggest_pattern(command: str) -> str:
     """Return the pattern to offer for a command: program and subcommand; empty if any would be too broad."""
-    words = parse_simple_command(command)
+    words = parse_simple_command(command) if len(command) <= _LONGEST else None
     if words is None or words[0] in _RUNNERS or any(set(word) & {ANY, " ", "\t"} for word in words[:3]):
         return ""
     if "=" in words[0] or not all(words[:3]):

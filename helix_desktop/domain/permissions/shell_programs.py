@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 
 import msgspec
 
+from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
+from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens
 
 ANYTHING = "**"
 """An argument that only the shell knows; within a path: any folders."""
 
-_PUNCTUATION = ";&|()<>\n"
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)\n\s*\2(?=\s|$)", re.S)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 _VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
 _NESTED = re.compile(r"\$\((.*)\)|`(.*)`", re.S)
@@ -29,7 +28,9 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
 _OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
 _MAX_DEPTH = 4  # commands within commands
-_MAX_WRAPPERS, _MAX_HEREDOCS, _MAX_VALUES = 8, 50, 64
+_MAX_WRAPPERS, _MAX_VALUES = 8, 64
+_STEPS_PER_COMMAND = 10
+_LONGEST_WORD = 4_096  # of a path: what is longer may be any; also of a word whose braces are read
 _SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[a-z]*[cepr]|--eval|eval"
 _NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
@@ -54,26 +55,19 @@ _UNCLEAR = Program("rm", ("-r", ANYTHING))
 """Stands for what is nested too deep to be read."""
 
 
-def find_programs(command: str, folder: str = "", depth: int = 0) -> list[Program]:
-    """Return what a command runs, in order, in this folder or those it changes into."""
-    if depth > _MAX_DEPTH or command.count("<<") > _MAX_HEREDOCS:
-        return [_UNCLEAR]
-    reader = _Reader(folder, depth)
-    text = _HEREDOC.sub(lambda found: reader.read_heredoc(command[: found.start()], found), command)
-    text = _BACKTICKS.sub(r"$(\1)", text)
-    reader.read(_tokens(text.replace("\\\n", "")))
-    reader.read_written_scripts()
-    return reader.programs
+def find_programs(
+    command: str, folder: str = "", budget: ReadingBudget | None = None, depth: int = 0
+) -> tuple[list[Program], bool]:
+    """Return what a command runs, in order, in this folder or those it changes into; False: not all of it.
 
-
-def _tokens(text: str) -> list[str]:
-    """Return words and operators; of a text that is no complete command, what stands between spaces."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=_PUNCTUATION)
-    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    What is nested too deep, or takes too long to be read, is not.
+    """
+    reader = _Reader(folder, depth, budget or ReadingBudget())
     try:
-        return list(lexer)
-    except ValueError:
-        return re.findall(r"[;&|()<>\n]+|[^\s;&|()<>\"']+", text)
+        reader.read_text(command)
+    except TooMuchToRead:
+        return [*reader.programs, _UNCLEAR], False
+    return reader.programs, reader.is_whole
 
 
 _REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
@@ -82,84 +76,106 @@ _REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
 class _Reader:
     """Collects the programs of one command."""
 
-    def __init__(self, folder: str, depth: int) -> None:
+    def __init__(self, folder: str, depth: int, budget: ReadingBudget) -> None:
         self.programs: list[Program] = []
-        self._folder, self._depth = folder, depth
+        self.is_whole = True
+        self._folder, self._depth, self._budget = folder, depth, budget
         self._values: dict[str, list[str]] = {}
         self._piped: Program | None = None
         self._texts: list[str] = []  # that the command writes or pipes: a script, if it runs one
         self._runs_script = False
         self._wrappers = 0
 
-    def read_heredoc(self, head: str, found: re.Match[str]) -> str:
-        """Return what stays of a command whose input is in it: input that is run is read as a program."""
-        words = re.split(r"[;&|\n]", head)[-1].split()
-        name = posixpath.basename(words[0]) if words else ""
-        if name in SHELLS:
-            self.programs += find_programs(found[4], self._folder, self._depth + 1)
-        elif _INTERPRETERS.fullmatch(name):
-            self.programs.append(Program(name, folder=self._folder, code=found[4]))
-        else:
-            self._texts.append(found[4])
-        return found[3]
-
-    def read_written_scripts(self) -> None:
-        """Read what the command writes or pipes as programs, if it runs a script that may be it."""
+    def read_text(self, command: str) -> None:
+        """Read a command, then what it writes or pipes if it runs a script that may be it."""
+        text = _BACKTICKS.sub(r"$(\1)", command.replace("\\\n", ""))
+        self._read(find_tokens(text, self._budget))
         if self._runs_script:
             for text in self._texts:
-                self.programs += find_programs(text, self._folder, self._depth + 1)
+                self._read_inner(text)
 
-    def read(self, tokens: Iterable[str]) -> None:
+    def _read_inner(self, text: str) -> None:
+        """Add what a command within the command runs."""
+        if self._depth == _MAX_DEPTH:
+            self._add_unclear()
+            return
+        inner = _Reader(self._folder, self._depth + 1, self._budget)
+        inner.programs = self.programs  # what was read before it took too long counts
+        inner.read_text(text)
+        self.is_whole &= inner.is_whole
+
+    def _add_unclear(self) -> None:
+        self.programs.append(_UNCLEAR)
+        self.is_whole = False
+
+    def _read(self, tokens: Iterable[Token]) -> None:
         """Read the words of a command, up to each operator."""
         words: list[str] = []
         outputs: list[str] = []
+        inputs: list[str] = []
         target = ""
-        for token in (*tokens, ";"):
-            if not token or set(token) - set(_PUNCTUATION):
-                if target:
-                    outputs += self._expand(token) if target in _REPLACING and not token.isdigit() else []
-                    if target in (">>", "&>>") and not token.isdigit():
-                        added = (Program("tee", ("-a", path), self._folder) for path in self._expand(token))
+        for token in (*tokens, Token(";", is_operator=True)):
+            text = token.text
+            if not token.is_operator:
+                if target in ("<<", "<<<"):
+                    inputs.append(text)
+                elif target:
+                    outputs += self._expand(text) if target in _REPLACING and not text.isdigit() else []
+                    if target in (">>", "&>>"):
+                        added = (Program("tee", ("-a", path), self._folder) for path in self._expand(text))
                         self.programs += added
-                    if target == "<<<":
-                        self._texts.append(token)
                 else:
-                    words.append(token)
+                    words.append(text)
                 target = ""
-            elif set(token) & set("<>") and "(" not in token:
-                target = token
+            elif set(text) & set("<>") and "(" not in text:
+                target = text
             else:
-                last = self._run(words, outputs)
-                self._piped = last if token in ("|", "|&") else None
-                words, outputs, target = [], [], ""
+                last = self._run(words, outputs, inputs)
+                self._piped = last if text.rstrip("\n") in ("|", "|&") else None
+                words, outputs, inputs, target = [], [], [], ""
 
-    def _run(self, words: Sequence[str], outputs: Sequence[str]) -> Program | None:
+    def _run(self, words: Sequence[str], outputs: Sequence[str], inputs: Sequence[str]) -> Program | None:
         """Note what one simple command runs; return it."""
-        words = [word for word in words if word]
-        while words and words[0] in _KEYWORDS:
-            words = words[1:]
+        self._budget.spend(_STEPS_PER_COMMAND + 2 * len(words))
+        words = list(dropwhile(_KEYWORDS.__contains__, filter(None, words)))
         if words[:1] == ["function"]:
             words = [word for word in words[2:] if word not in _KEYWORDS]
         if words[:1] == ["for"] and words[2:3] == ["in"]:
             values = dict.fromkeys(value for word in words[3:] for value in self._expand(word))
             self._values[words[1]] = list(values) if len(values) <= _MAX_VALUES else [ANYTHING]
             return None
-        while words and (found := _ASSIGNMENT.match(words[0])):
-            self._values[found[1]] = self._expand(found[2])
-            words = words[1:]
         for word in words:
             for inner in _NESTED.findall(word):
-                self.programs += find_programs("".join(inner), self._folder, self._depth + 1)
+                self._read_inner("".join(inner))
+        assigned = [
+            found for word in takewhile(_ASSIGNMENT.match, words) if (found := _ASSIGNMENT.match(word))
+        ]
+        for found in assigned:
+            self._values[found[1]] = self._expand(found[2])
+        words = words[len(assigned) :]
         words = [
             value
-            for at, word in enumerate(words)
-            for value in (self._with_values(word) if _is_program_text(words, at) else self._expand(word))
+            for word, is_text in zip(words, _program_texts(words), strict=True)
+            for value in (self._with_values(word) if is_text else self._expand(word))
         ]
+        self._read_inputs(words, inputs)
         if not words and not outputs:
             return None
         return self._note(words, tuple(outputs))
 
+    def _read_inputs(self, words: Sequence[str], inputs: Iterable[str]) -> None:
+        """Note what a command gets as text: it runs it, or passes it on."""
+        name = posixpath.basename(words[0]) if words else ""
+        for text in inputs:
+            if name in SHELLS:
+                self._read_inner(text)
+            elif _INTERPRETERS.fullmatch(name):
+                self.programs.append(Program(name, folder=self._folder, code=text))
+            else:
+                self._texts.append(text)
+
     def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
+        self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
         name = posixpath.basename(words[0]) if words else ""
         arguments = tuple(words[1:])
         if name in ("cd", "pushd"):
@@ -171,7 +187,7 @@ class _Reader:
         if name in ("eval", "trap"):
             script = " ".join(arguments if name == "eval" else arguments[:1])
         if name in SHELLS or name in ("eval", "trap"):
-            self.programs += find_programs(script, self._folder, self._depth + 1)
+            self._read_inner(script)
             return None
         if name in _RUNNERS:
             return self._note_wrapped(arguments, outputs, is_fed=name in ("xargs", "parallel"))
@@ -191,7 +207,7 @@ class _Reader:
         last: Program | None = None
         self._wrappers += 1
         if self._wrappers > _MAX_WRAPPERS:
-            self.programs.append(_UNCLEAR)
+            self._add_unclear()
             return None
         count = len(self.programs)
         is_behind_option = False
@@ -219,7 +235,7 @@ class _Reader:
             if word in ("-exec", "-execdir", "-ok", "-okdir"):
                 self._wrappers += 1
                 if self._wrappers > _MAX_WRAPPERS:
-                    self.programs.append(_UNCLEAR)
+                    self._add_unclear()
                     return
                 run = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
                 for path in found_paths(arguments) if "{}" in run else run[:1]:
@@ -227,9 +243,12 @@ class _Reader:
 
     def _expand(self, word: str) -> list[str]:
         """Return a word with the values of its variables and braces; what is not known is any path."""
+        if len(word) > _LONGEST_WORD:
+            return [ANYTHING]
         words = [word]
         while any(found := [_BRACES.search(each) for each in words]):
             words = [part for each, braces in zip(words, found, strict=True) for part in _parts(each, braces)]
+            self._budget.spend(2 * len(words))
             if len(words) > _MAX_VALUES:
                 return [ANYTHING]
         return [value for each in words for value in self._with_variables(each)]
@@ -248,20 +267,24 @@ class _Reader:
         texts = [text]
         for name in dict.fromkeys(_NAME_OF_VARIABLE.findall(text)):
             values = self._values.get(name, [])
+            self._budget.spend(len(texts) + len(text) // 50)
             if values and len(texts) * len(values) <= _MAX_VALUES:
                 variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
                 texts = [value.join(variable.split(each)) for each in texts for value in values]
         return ["\n".join(texts)]
 
 
-def _is_program_text(words: Sequence[str], at: int) -> bool:
-    """Return True if a word is the text of a program that a shell or an interpreter reads."""
-    names = [posixpath.basename(word) for word in words[:at]]
-    if not names or names[0] in ("eval", "trap"):
-        return bool(names)
-    is_script = bool(SHELLS.intersection(names)) and bool(re.fullmatch(_SCRIPT_OPTION, words[at - 1]))
-    is_code = any(map(_INTERPRETERS.fullmatch, names)) and bool(re.fullmatch(_CODE_OPTION, words[at - 1]))
-    return is_script or is_code
+def _program_texts(words: Sequence[str]) -> Iterator[bool]:
+    """Yield for each word if it is the text of a program that a shell or an interpreter reads."""
+    is_text = has_shell = has_interpreter = False
+    before = ""
+    for at, word in enumerate(words):
+        is_script = has_shell and bool(re.fullmatch(_SCRIPT_OPTION, before))
+        yield is_text or is_script or (has_interpreter and bool(re.fullmatch(_CODE_OPTION, before)))
+        before, name = word, posixpath.basename(word)
+        is_text |= at == 0 and name in ("eval", "trap")
+        has_shell |= name in SHELLS
+        has_interpreter |= bool(_INTERPRETERS.fullmatch(name))
 
 
 def _parts(word: str, braces: re.Match[str] | None) -> list[str]:
@@ -275,11 +298,10 @@ def found_paths(words: Sequence[str]) -> list[str]:
     """Return what find looks for: its folders, below them the names it is limited to."""
     end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
     roots = list(words[:end]) or ["."]
-    names = [
-        name
-        for option, name in pairwise(words)
-        if option in ("-name", "-iname") and not {"!", "-not"} & set(words)
-    ]
+    is_limited = not {"!", "-not"} & set(words)
+    names = [name for option, name in pairwise(words) if is_limited and option in ("-name", "-iname")]
+    if len(roots) * len(names) > _MAX_VALUES:
+        return [f"{root}/{ANYTHING}" for root in roots]
     return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
 
 

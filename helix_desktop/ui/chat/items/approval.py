@@ -94,6 +94,8 @@ class ApprovalItem(RowItem):
         if row.auto_executed:
             names = _first_places(row.auto_executed)
             reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
+        if row.is_too_long:
+            reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         if len(files) > 1:  # the lines of the first may leave no room for the others
             names = "\n".join(map(_file_text, files))

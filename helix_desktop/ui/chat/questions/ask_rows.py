@@ -8,7 +8,6 @@ from dataclasses import replace
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
-from helix_desktop.domain.permissions.rules import decide_in_auto
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
@@ -44,7 +43,7 @@ class AskRows:
             self._numbers.clear()  # those of cards that were answered while another session was shown
         self._rows[row.key] = row
         self._numbers.setdefault(row.key, len(self._numbers) + 1)
-        if isinstance(ask, ApprovalRequest) and not _is_safe(ask):
+        if isinstance(ask, ApprovalRequest) and not ask.is_safe:
             self._unsafe.add(row.key)
         self._model.put(row)
         self._number()
@@ -87,11 +86,6 @@ def ask_key(call_id: str) -> RowKey:
     return RowKey(0, call_id, "approval")
 
 
-def _is_safe(request: ApprovalRequest) -> bool:
-    """Return True if no rule asks for a call, and nothing is lost or run by others because of it."""
-    return not request.asking_rule and decide_in_auto(request).effect == "allow"
-
-
 def _question_row(question: Question, is_late: bool) -> QuestionRow:
     return QuestionRow(ask_key(question.call_id), question, is_late=is_late)
 
@@ -115,6 +109,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         uncovered_places=uncovered_details(coverage) if coverage else (),
         data_loss=tuple(place.path for place in lost),
         auto_executed=request.auto_executed,
+        is_too_long=request.is_too_long,
         has_network=request.has_network,
         is_rule_confined=any(rule.confined for rule in rules),
     )

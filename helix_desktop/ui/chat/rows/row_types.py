@@ -285,7 +285,7 @@ class ApprovalRow:
     `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
     `data_loss` names what a call destroys for good, if mode auto asks because of it, `auto_executed` what it
-    writes that other programs run.
+    writes that other programs run; `is_too_long`: it asks because the command takes too long to be read.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     `allowed_together` are the calls that one click on this card lets run once, if it offers that.
     """
@@ -304,6 +304,7 @@ class ApprovalRow:
     uncovered_places: tuple[str, ...] = ()
     data_loss: tuple[str, ...] = ()
     auto_executed: tuple[str, ...] = ()
+    is_too_long: bool = False
     has_network: bool = False
     is_rule_confined: bool = False
     allowed_together: tuple[str, ...] = ()

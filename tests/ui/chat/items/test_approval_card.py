@@ -73,6 +73,11 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
     assert len(row.uncovered_places) == 6
 
 
+def test_it_says_that_a_command_is_too_long_to_be_checked(qtbot: QtBot) -> None:
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, is_too_long=True))
+    assert item.texts[1].text().endswith("this command is too long or too nested to be checked.")
+
+
 def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
     assert item.texts[1].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"
@@ -98,19 +103,19 @@ def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
     view.highlighter.finish()
 
 
-def test_the_first_card_offers_to_allow_all_unless_data_is_lost_or_a_rule_asks(qtbot: QtBot) -> None:
+def test_the_first_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> None:
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
     model = view.chat_viewport.model
+    safe = msgspec.structs.replace(_CONFINED, is_safe=True)
     for other, offered in (
-        (_CONFINED, ("p", "q")),
-        (msgspec.structs.replace(_CONFINED, subject="rm -rf src"), ()),
-        (msgspec.structs.replace(_CONFINED, asking_rule="git *"), ()),
-        (msgspec.structs.replace(_CONFINED, subagent_title="Read the log"), ()),
+        (safe, ("p", "q")),
+        (_CONFINED, ()),
+        (msgspec.structs.replace(safe, subagent_title="Read the log"), ()),
     ):
         model.reset([])
         rows = AskRows(model)
-        rows.show(msgspec.structs.replace(_CONFINED, call_id="p"))
+        rows.show(msgspec.structs.replace(safe, call_id="p"))
         rows.show(msgspec.structs.replace(other, call_id="q"))
         shown = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
         assert shown == [offered, ()]

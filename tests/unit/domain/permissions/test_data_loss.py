@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.data_loss import find_data_loss
+from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 
@@ -30,7 +30,7 @@ PARTS = ["rm", "git", "-rf", "$X", ";", "|", "(", ">", "*", "xargs", "sh", "-c",
 
 def loss(command: str, folder: str = "") -> str:
     """Return what a command destroys in a workspace, joined by commas."""
-    return ",".join(place.path for place in find_data_loss(command, COVERAGE, folder, "/w/p"))
+    return ",".join(place.path for place in find_effects(command, COVERAGE, folder, "/w/p").lost)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,34 @@ def test_a_path_of_many_variables_is_compared_in_bounded_time() -> None:
     place = UncoveredPlace("/".join("abcdefghijklmnopqrst"), "secret")
     coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
     variables = "/".join(f"$v{number}" for number in range(12))
-    assert find_data_loss(f"rm {variables}/t", coverage) == (place,)
-    assert find_data_loss(f"rm {variables}/u", coverage) == ()
+    assert find_effects(f"rm {variables}/t", coverage).lost == (place,)
+    assert find_effects(f"rm {variables}/u", coverage).lost == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo " + "'a' " * 25_000, "echo " + "$(" * 50_000, "cat <<E\n" * 5_000,
+        'echo "' + "$(a) " * 20_000 + '"', "rm " + "$a " * 30_000, "nice " * 20_000 + "rm x",
+        "find . " + "-name 'x*' " * 5_000 + "-delete", "a;" * 50_000, "rm " + "*/" * 50_000, "`" * 100_000,
+        "rm " + "[" * 100_000, "eval " * 20_000 + "x", "'" + "a b;" * 25_000, "cat <<E\n" + "\n \t" * 30_000,
+        "rm $a/*/$b/*/$c/*.bin",
+    ],
+    ids=lambda command: command[:12],
+)  # fmt: skip
+def test_what_takes_too_long_to_read_is_asked_about(command: str) -> None:
+    """They took from seconds to minutes: the time is bounded by a count of steps."""
+    places = (UncoveredPlace(f"data/d{number // 100}/sub/{number}.bin", "quota") for number in range(20_000))
+    coverage = FileCoverage(places=tuple(places), is_complete=True)
+    assert not find_effects(command, coverage).is_whole
+
+
+def test_a_long_script_is_read_to_its_end() -> None:
+    lines = "".join(f"python tool.py --name part{number} > out/{number}.txt\n" for number in range(300))
+    assert find_effects(f"cat > run.sh <<'E'\n{lines}rm .env\nE\nbash run.sh", COVERAGE).is_whole
+    assert ".env" in loss(f"cat > run.sh <<'E'\n{lines}rm .env\nE\nbash run.sh")
+    many = " ".join(f"src/file{number}.py" for number in range(500))
+    assert find_effects(f"ruff check {many}; rm {many}", COVERAGE).is_whole
 
 
 def test_a_command_in_a_folder_destroys_what_is_there() -> None:
@@ -141,9 +167,9 @@ def test_a_command_in_a_folder_destroys_what_is_there() -> None:
 def test_all_counts_where_it_is_unknown_what_can_be_undone() -> None:
     incomplete = msgspec.structs.replace(COVERAGE, is_complete=False)
     for coverage in (None, FileCoverage(), incomplete, FileCoverage(is_complete=True, error="No room")):
-        assert [place.path for place in find_data_loss("rm a.py", coverage)] == ["a.py"]
-        assert [place.path for place in find_data_loss("git reset --hard", coverage)] == [".git"]
-        assert find_data_loss("rm -rf build; git status", coverage) == ()
+        assert [place.path for place in find_effects("rm a.py", coverage).lost] == ["a.py"]
+        assert [place.path for place in find_effects("git reset --hard", coverage).lost] == [".git"]
+        assert find_effects("rm -rf build; git status", coverage).lost == ()
 
 
 @given(st.text(max_size=40) | st.lists(st.sampled_from(PARTS)).map(" ".join))
