@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -27,9 +27,18 @@ def spending_of_session(session: SessionSummary) -> Spending:
     return Spending(session.spent, session.cost, session.estimated, unpriced=session.unpriced)
 
 
-def total_spending(session: SessionSummary, listed: Iterable[SessionSummary]) -> Spending:
-    """Return what a session and its subagents, among those that are `listed`, spent."""
-    paid = (session, *(other for other in listed if other.parent == session.id))
+def subagent_sessions(listed: Iterable[SessionSummary]) -> dict[str, list[SessionSummary]]:
+    """Return the sessions of subagents by the session that they work for."""
+    sessions: dict[str, list[SessionSummary]] = {}
+    for summary in listed:
+        if summary.parent:
+            sessions.setdefault(summary.parent, []).append(summary)
+    return sessions
+
+
+def total_spending(session: SessionSummary, subagents: Mapping[str, Sequence[SessionSummary]]) -> Spending:
+    """Return what a session and its subagents spent; `subagents` by the session that they work for."""
+    paid = (session, *subagents.get(session.id, ()))
     return sum(map(spending_of_session, paid), Spending())
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_usage import total_spending
+from helix_desktop.agent.session_usage import subagent_sessions, total_spending
 from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
@@ -37,7 +37,8 @@ def list_sessions(args: argparse.Namespace) -> int:
         listed = [summary for summary in stored if args.archived or not summary.archived]
         rows = session_tree(listed)
         if args.json:
-            documents = [_document(row, stored) for row in rows]
+            subagents = subagent_sessions(stored)
+            documents = [_document(row, subagents) for row in rows]
             print_out(json.dumps(documents, indent=1))
             return 0
         for row in rows:
@@ -49,12 +50,12 @@ def list_sessions(args: argparse.Namespace) -> int:
     return with_workspace(args, work)
 
 
-def _document(row: TreeRow, stored: Sequence[SessionSummary]) -> dict[str, Any]:
+def _document(row: TreeRow, subagents: Mapping[str, Sequence[SessionSummary]]) -> dict[str, Any]:
     """Return a session as JSON, with what it spent together with its subagents.
 
     `total_spent` and `total_unpriced`, the part without a price, are tokens, `total_cost` is in US dollars.
     """
-    total = total_spending(row.summary, stored)
+    total = total_spending(row.summary, subagents)
     totals = {"total_spent": total.tokens, "total_cost": total.cost, "total_unpriced": total.unpriced}
     return {"depth": row.depth, **as_builtins(row.summary), **totals}
 

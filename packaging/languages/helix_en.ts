@@ -16941,13 +16941,18 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
+            <source>Stop test</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
             <source>Test</source>
             <comment>verb: button</comment>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
-            <source>Testing…</source>
+            <source>Testing, for at most {seconds} s: the first start may download the server.</source>
             <translation type="unfinished" />
         </message>
         <message>

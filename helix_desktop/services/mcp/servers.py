@@ -28,6 +28,9 @@ tr = Translator("MCP")
 text = TextContext("MCP")
 replace = msgspec.structs.replace
 
+TEST_LIMIT_S = START_TIMEOUT_S
+"""A test of a server ends after this long."""
+
 
 class McpServerService:
     """Runs the servers as the workspaces' records say; a change holds at once, the record is saved first."""
@@ -216,7 +219,7 @@ class McpServerService:
         hub = Hub(ServerContext(root, self._inherited_env, secrets), scope.start)
         try:
             await hub.set_servers((entry,), True)
-            await hub.wait_settled(START_TIMEOUT_S)
+            await hub.wait_settled(TEST_LIMIT_S)
             return await self._status_builder.build(hub, entry)
         finally:
             await hub.close()

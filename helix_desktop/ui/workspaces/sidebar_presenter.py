@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.agent.session_usage import total_spending
+from helix_desktop.agent.session_usage import subagent_sessions, total_spending
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -147,11 +147,12 @@ class SidebarPresenter(QObject):
         totals = await workspace.store.totals()
         size = format_size(totals.size)
         self._cache_sizes[workspace.id] = size if totals.entries else ""
-        listed = {session.id for session in sessions}
+        titles = {session.id: session.title for session in sessions}
+        subagents = subagent_sessions(sessions)
         items = [
-            _item(session, workspace, active_session_id, sessions)
+            _item(session, workspace, active_session_id, titles.get(session.origin, ""), subagents)
             for session in sessions
-            if session.parent in {"", *listed}
+            if not session.parent or session.parent in titles
         ]
         sidebar.show_sessions(items, datetime.now())
         count = tr.plural(totals.entries, "%n entry", "%n entries")
@@ -219,18 +220,19 @@ def _item(
     session: SessionSummary,
     workspace: OpenWorkspace,
     active_session_id: str,
-    others: Sequence[SessionSummary],
+    origin: str,
+    subagents: Mapping[str, Sequence[SessionSummary]],
 ) -> SessionItem:
+    """Return a session as the list shows it; `origin` is the title of the session that it continues."""
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
-    origin = next((other.title for other in others if other.id == session.origin), "")
     is_running = here is not None and here.is_running
     failure = "" if is_running else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
-    if cost := CostState(total_spending(session, others)).cost_text:
+    if cost := CostState(total_spending(session, subagents)).cost_text:
         parts.append(cost)
     # Last: where room ends, a name may be cut, a sum may not.
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))

@@ -78,6 +78,14 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
         form = page.add_box.editor.form
         form._name.setText("box")
+        editor = page.add_box.editor
+        form._endpoint.setText("sleep 100")
+        press(page.add_box, "test_server")
+        assert editor.status.text().startswith("Testing, for at most 120 s")
+        assert editor.test.text() == "Stop test"
+        press(page.add_box, "test_server")
+        assert (editor.status.text(), editor.test.text()) == ("", "Test")
+        form._endpoint.setText(LINE)
         press(page.add_box, "test_server")
         await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
         assert record(rig) == ()
@@ -212,6 +220,7 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     await ready(page, "second")
     page.cards["second"].remove_requested.emit("second")
     await until(lambda: list(page.cards) == ["first", "third"], "removed")
+    assert page.focusWidget().objectName() == "undo"
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
     press(page, "undo")
     await ready(page, "second")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.agent.session_usage import total_spending
+from helix_desktop.agent.session_usage import subagent_sessions, total_spending
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
 from helix_desktop.domain.events.choices import BudgetNeared
@@ -254,4 +254,6 @@ def test_what_a_session_spent_includes_its_subagents_alone() -> None:
         )
         for name, parent in (("c", "s"), ("d", "o"))
     )
-    assert total_spending(session, [session, child, other]) == Spending(15, 0.75, estimated=True, unpriced=2)
+    assert total_spending(session, subagent_sessions([session, child, other])) == Spending(
+        15, 0.75, estimated=True, unpriced=2
+    )

@@ -142,10 +142,8 @@ class McpPage(Themed, QWidget):
         self._total = label("", "faint")
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
-        self._undo_text, undo = (
-            label("", "note", wrap=True),
-            PushButton(tr("Undo"), "link", "undo-2", px=13, name="undo"),
-        )
+        self._undo_text = label("", "note", wrap=True)
+        self._undo_button = undo = PushButton(tr("Undo"), "link", "undo-2", px=13, name="undo")
         undo.clicked.connect(self.undo_requested)
         self._undo = QFrame()
         self._undo.setProperty("role", "well")
@@ -255,6 +253,8 @@ class McpPage(Themed, QWidget):
         return "" if self._error.isHidden() else self._error.text()
 
     def show_undo(self, text: str) -> None:
-        """Offer to undo what was just done; nothing when empty."""
+        """Offer to undo what was just done, with the keyboard there; nothing when empty."""
         self._undo_text.setText(text)
         self._undo.setVisible(bool(text))
+        if text:  # what the keyboard was at goes away
+            self._undo_button.setFocus(Qt.FocusReason.OtherFocusReason)

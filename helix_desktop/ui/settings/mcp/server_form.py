@@ -175,6 +175,7 @@ class ServerEditor(QWidget):
     saved = Signal(object)
     """The Draft."""
     test_requested = Signal(object)
+    test_stopped = Signal()
     cancelled = Signal()
 
     def __init__(self, save_text: str) -> None:
@@ -202,8 +203,9 @@ class ServerEditor(QWidget):
         """Fill the form from a server's configuration."""
         self.form.show_draft(ServerDraft(entry, secrets), missing)
         self.has_edits = False
+        if self._is_testing:
+            self._stop_test()
         self.status.show_status("ok", "")
-        self.set_testing(False)
 
     def _on_edited(self) -> None:
         self.has_edits = True
@@ -215,16 +217,36 @@ class ServerEditor(QWidget):
             signal.emit(draft)  # type: ignore[attr-defined]  # a bound signal has no type of its own
 
     def _request_test(self) -> None:
-        if not self._is_testing:
+        """Test, or stop the test that runs: one button, so that the keyboard stays at it."""
+        if self._is_testing:
+            self._stop_test()
+        else:
             self._emit_draft(self.test_requested)
 
-    def set_testing(self, is_testing: bool) -> None:
-        """Show that a test runs, or has ended."""
-        self._is_testing = is_testing  # the button stays enabled: else the keyboard goes on to Add and start
-        if is_testing:
-            self.status.show_status("running", tr("Testing…"))
+    def _stop_test(self) -> None:
+        self._set_testing(False)
+        self.status.show_status("ok", "")
+        self.test_stopped.emit()
+
+    def _set_testing(self, is_testing: bool) -> None:
+        self._is_testing = is_testing
+        self.test.setText(tr("Stop test") if is_testing else tr("Test", "verb: button"))
+
+    def show_testing(self, limit_s: float) -> None:
+        """Show that a test runs, for at most so many seconds."""
+        self._set_testing(True)
+        words = tr(
+            "Testing, for at most {seconds} s: the first start may download the server.",
+            seconds=round(limit_s),
+        )
+        self.status.show_status("running", words)
 
     def show_test(self, report: McpServerStatus) -> None:
         """Show how a test ended."""
-        self.set_testing(False)
+        self._set_testing(False)
         self.status.show_report(report)
+
+    def show_test_problem(self, words: str) -> None:
+        """Show why there was no test."""
+        self._set_testing(False)
+        self.status.show_status("failed", words)

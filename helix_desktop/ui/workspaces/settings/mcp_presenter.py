@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from PySide6.QtCore import QTimer
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.mcp.config_import import ServerDraft
+from helix_desktop.services.mcp.servers import TEST_LIMIT_S
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
@@ -31,6 +33,7 @@ class McpPresenter:
         self._async_actions = AsyncActions(
             context.async_actions.scope, lambda error: self._page.show_error(error_text(error))
         )
+        self._tests: dict[ServerEditor, asyncio.Task[None]] = {}  # the newest of each form
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
         self._refresh_timer = QTimer(dialog, singleShot=True, interval=_REFRESH_MS)
         self._refresh_timer.timeout.connect(
@@ -48,6 +51,7 @@ class McpPresenter:
         box = self._page.add_box
         box.added.connect(lambda drafts: self._run(lambda: self._add(drafts), "add"))
         box.test_requested.connect(lambda draft: self._test("", draft, box.editor))
+        box.editor.test_stopped.connect(lambda: self._stop_test(box.editor))
 
     def _on_server_change(self, workspace_id: str) -> None:
         if workspace_id == self._active_workspace.id and self._page.isVisible():
@@ -71,6 +75,7 @@ class McpPresenter:
         card.remove_requested.connect(lambda _: do(lambda: self._remove(name), "remove"))
         card.saved.connect(lambda _, draft: do(lambda: self._save(card, draft), "save"))
         card.test_requested.connect(lambda _, draft: self._test(name, draft, card.editor))
+        card.editor.test_stopped.connect(lambda: self._stop_test(card.editor))
 
     def _run(self, operation: Callable[[], Awaitable[object]], name: str) -> None:
         async def done() -> None:
@@ -120,8 +125,10 @@ class McpPresenter:
             try:
                 editor.show_test(await self._servers.test(self._active_workspace.id, name, draft))
             except HelixError as error:
-                editor.set_testing(False)
-                editor.status.show_status("failed", error_text(error))
+                editor.show_test_problem(error_text(error))
 
-        editor.set_testing(True)
-        self._async_actions.start(tested(), "mcp test")
+        editor.show_testing(TEST_LIMIT_S)
+        self._tests[editor] = self._async_actions.start(tested(), "mcp test")
+
+    def _stop_test(self, editor: ServerEditor) -> None:
+        self._tests.pop(editor).cancel()
