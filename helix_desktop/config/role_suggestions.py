@@ -1,4 +1,4 @@
-"""The models that fit the fast and the long-window role, by the published figures of a provider's models."""
+"""The models that fit the fast and the long-window role, by the known figures of a provider's models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def suggest_roles(
     others = [
         provider.model_info(entry.name, catalog) for entry in provider.models if entry.name != main.name
     ]
-    fitting = {"fast": _fast(main, others), "long": _long(main, others)}
+    sized = [info for info in others if _is_window_known(provider, info, catalog)]
+    is_main_sized = _is_window_known(provider, main, catalog)
+    fitting = {"fast": _fast(main, sized), "long": _long(main, sized) if is_main_sized else None}
     return {
         role: RoleSuggestion(model, main)
         for role in FILLED_ROLES
@@ -75,6 +77,11 @@ def _fast(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
 def _long(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
     larger = [info for info in others if info.window >= _LARGER * main.window]
     return max(larger, key=lambda info: (info.window, -_price(info)), default=None)
+
+
+def _is_window_known(provider: Provider, info: ModelInfo, catalog: ModelCatalog) -> bool:
+    """Return False where the window is only assumed, as nobody reports it."""
+    return provider.resolved_spec(info.name, catalog).values["window"].origin != "usual"
 
 
 def _price(info: ModelInfo) -> float:

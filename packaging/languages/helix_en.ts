@@ -17179,6 +17179,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Chosen by Helix: reads {window} tokens, {main} reads {least}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Chosen by Helix: {price} per million tokens in and out, {main} costs {highest}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_checklist.py" />
             <source>Clear selection</source>
             <translation type="unfinished" />
@@ -17323,16 +17333,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/page.py" />
             <source>Find local servers</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
-            <source>From the catalog: reads {window} tokens, {main} reads {least}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
-            <source>From the catalog: {price} per million tokens in and out, {main} costs {highest}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21297,11 +21297,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Mentions {counts}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Merged facts</source>
             <translation type="unfinished" />
@@ -21595,6 +21590,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Summarized</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Text and lists name {counts}</source>
             <translation type="unfinished" />
         </message>
         <message>

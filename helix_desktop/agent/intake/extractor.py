@@ -88,10 +88,14 @@ class Extractor:
         self, source: OutputSource, instructions: str, word_limit: int
     ) -> tuple[Model, Completion, str]:
         """Call the first model whose window fits the output; if it fails, the next one."""
-        models = self.models
+        _, _, roles = self._settings()
+        models = roles.extraction_models
         failed: ModelError | None = None
         for model in models:
+            fits_another = failed is not None and not isinstance(failed, ContextWindowExceeded)
             if source.tokens > _input_capacity(model):
+                continue
+            if fits_another and roles.is_only_long(model, roles.fast):
                 continue
             try:
                 completion = await self._extract_part(model, source, instructions, word_limit)

@@ -40,6 +40,14 @@ class ModelRoles:
         )
         return ModelRoles(transform(self.main), fast, summary, long)
 
+    def is_only_long(self, model: Model, *others: Model | None) -> bool:
+        """Return True for a model that is set for long texts, and neither the main one nor one of `others`.
+
+        It gets no text that fits another: for that the user did not choose it.
+        """
+        labels = {other.info.label for other in (self.main, *others) if other is not None}
+        return self.long is not None and model.info.label not in labels
+
     @property
     def extraction_models(self) -> tuple[Model, ...]:
         """The models to try for an extraction, in order, without duplicates."""

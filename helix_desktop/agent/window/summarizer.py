@@ -131,7 +131,10 @@ class _Attempt(Generic[T]):
         tokens = await self._count_tokens(request)
         on_estimate(await self._estimate(task, request, tokens, models))
         too_small: list[Model] = []
+        roles = self._runtime.roles
         for model in models:
+            if not too_small and roles.is_only_long(model, roles.summary):
+                continue
             self._capacities[model.info.label] = self._input_capacity(model)
             value = await self._ask_whole(model, request, tokens, too_small)
             if value is not None:

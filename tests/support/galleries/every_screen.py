@@ -248,7 +248,7 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
     dialog.roles.show_roles("helix-desktop", models, {"model": models[1]}, roles)
     cheap = (
-        "From the catalog: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
+        "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
     dialog.roles.show_background_effort("low")
     dialog.roles.show_reasons({"fast": half_longer(cheap)})

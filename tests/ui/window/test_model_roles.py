@@ -147,7 +147,7 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     assert services.settings.fast == "anthropic/claude-haiku-5-5"
     await settings.show("roles")
     reason = next(
-        label for label in settings.dialog.roles.findChildren(QLabel) if "From the catalog" in label.text()
+        label for label in settings.dialog.roles.findChildren(QLabel) if "Chosen by Helix" in label.text()
     )
     assert "claude-opus-5-5 costs" in reason.text()
     settings.dialog.roles.default_model_chosen.emit("fast", "")

@@ -1,4 +1,4 @@
-"""Roles filled from the catalog when a provider is added."""
+"""Roles filled from known figures when a provider is added."""
 
 from __future__ import annotations
 
@@ -51,6 +51,15 @@ def test_the_catalog_fills_what_it_knows_a_fit_for(models: tuple[str, ...], fast
     filled = with_filled_roles(Settings(), provider(*models), CATALOG)
     assert (filled.fast, filled.long) == (fast, long)
     assert set(filled.catalog_roles) == {role for role, label in (("fast", fast), ("long", long)) if label}
+
+
+def test_a_window_that_is_only_assumed_fits_no_role() -> None:
+    """128k is what a model without any figures counts with: a reason to send nothing there."""
+    entries = (ModelEntry(name="own", window=24_000), ModelEntry(name="unknown"))
+    local = Provider(name="box", base_url="http://localhost:1/v1", models=entries, default_model="own")
+    assert with_filled_roles(Settings(), local, CATALOG).long == ""
+    known = msgspec.structs.replace(local, models=(entries[0], ModelEntry(name="large", window=64_000)))
+    assert with_filled_roles(Settings(), known, CATALOG).long == "box/large"
 
 
 def test_what_is_set_stays() -> None:

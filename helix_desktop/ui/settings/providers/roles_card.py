@@ -142,13 +142,13 @@ def role_reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str
     """Return why the catalog chose a model for a role beside the main one."""
     if role == "long":
         return tr(
-            "From the catalog: reads {window} tokens, {main} reads {least}.",
+            "Chosen by Helix: reads {window} tokens, {main} reads {least}.",
             window=format_tokens(model.window),
             main=main.name,
             least=format_tokens(main.window),
         )
     return tr(
-        "From the catalog: {price} per million tokens in and out, {main} costs {highest}.",
+        "Chosen by Helix: {price} per million tokens in and out, {main} costs {highest}.",
         price=_prices(model),
         main=main.name,
         highest=_prices(main),

@@ -95,9 +95,10 @@ async def test_the_failure_of_all_models_is_reported() -> None:
         model("main", 50_000, [ModelRequestRejected(verbatim("No."))]),
         model("fast", 50_000, [ModelRequestRejected(verbatim("No key."))]),
     )
+    long = model("long", 50_000)  # it is there for what fits no other
     with pytest.raises(ModelRequestRejected, match=r"No\."):
-        await extractor(main, fast).extract(output(5_000), "names")
-    assert request_counts(main, fast) == [1, 1]
+        await extractor(main, fast, long).extract(output(5_000), "names")
+    assert request_counts(main, fast, long) == [1, 1, 0]
 
 
 def parts_of(requests: Sequence[ModelRequest]) -> list[str]:

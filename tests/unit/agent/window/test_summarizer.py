@@ -133,6 +133,16 @@ async def test_a_request_that_does_not_fit_is_not_sent() -> None:
     assert small.summary_requests == main.summary_requests == []
 
 
+async def test_the_model_for_long_texts_gets_no_text_that_fits_another() -> None:
+    """Not even if the others fail: for that it was not chosen."""
+    main, small, long = (model(name, 8_000) for name in ("main", "small", "long"))
+    for other in (main, small):
+        other.summary_script = lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
+    result = await SummarizerRig(main, long, summary=small).ask(brief(3))
+    assert result.value is None
+    assert [len(each.summary_requests) for each in (main, small, long)] == [1, 1, 0]
+
+
 @pytest.mark.parametrize(
     "reply",
     [
