@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from hypothesis.internal.conjecture import engine
+from hypothesis.internal.conjecture import engine, providers
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.import_hook import remove_import_hook
@@ -55,6 +55,9 @@ settings.register_profile("deep", deadline=None, max_examples=2_000, database=No
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # No setting has it. Its own five minutes are longer than the timeout of a test, which then hides the failure.
 engine.MAX_SHRINKING_SECONDS = 30
+# Nor this: it draws constants of the modules that are imported by then. What a property saw depended on the
+# tests before it, and each process read the complete product for it.
+providers._get_local_constants = lambda: providers._local_constants
 
 _THREAD_GRACE_S = 20.0  # nobody waits but a test that fails
 _QT_GRACE_MS = 60_000  # the same
