@@ -4719,6 +4719,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Hide diff</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
             <source>Hide output of {call}</source>
             <translation type="unfinished" />
@@ -5122,6 +5127,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/dividers_and_notices.py" />
             <source>Show details</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Show diff</source>
             <translation type="unfinished" />
         </message>
         <message>

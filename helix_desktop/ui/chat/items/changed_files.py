@@ -309,7 +309,11 @@ class ChangedFiles:
         )
         corner = QRectF(strip.right() - style.px(29), middle - style.px(7.5), style.px(15), style.px(15))
         paint_icon(painter, style, arrow, theme.faint, corner)
-        line = QRectF(style.px(_LEFT), middle - style.px(10), corner.x() - style.px(_LEFT + 8), style.px(20))
+        verb, font = tr("Hide diff") if self.is_open else tr("Show diff"), style.font(SMALL)
+        wide = style.width(verb, font) + 1
+        place = QRectF(corner.x() - style.px(5) - wide, middle - style.px(10), wide, style.px(20))
+        paint_line(painter, style, place, verb, font, theme.faint)  # the arrow of the output is like this one
+        line = QRectF(style.px(_LEFT), place.y(), place.x() - style.px(_LEFT + 8), place.height())
         words = changed_files_text(self._changes.files, self._path)
         font = style.font(SMALL, MEDIUM, mono=self._changes.files == 1 and bool(self._path))
         counts = sum(style.width(text, style.font(SMALL, SEMIBOLD)) + style.px(7) for text in self._counts())

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 
 from helix_desktop.ui.chat.markdown.parser import Alignment, Paragraph, Prose, Span, Table
-from helix_desktop.ui.chat.markdown.text_decorations import BlockDecoration, InlineCodeRange
+from helix_desktop.ui.chat.markdown.text_decorations import INLINE_CODE_PAD, BlockDecoration, InlineCodeRange
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, SEMIBOLD, ChatStyle
 from helix_desktop.ui.design.mirror import text_direction
@@ -194,6 +194,10 @@ class DocumentWriter:
     def _inline_code(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
         form = self._format(span, heading)
         is_isolated = _is_from_right(cursor)
+        if not cursor.positionInBlock():  # else its background begins left of the paragraph
+            indented = cursor.blockFormat()
+            indented.setTextIndent(INLINE_CODE_PAD)
+            cursor.setBlockFormat(indented)
         if is_isolated:  # else signs at its ends would stand on its other side
             layout.insert_hidden(cursor, LEFT_TO_RIGHT_ISOLATE, _hidden_format())
         start = cursor.positionInBlock()

@@ -31,6 +31,7 @@ class InlineCodeRange(NamedTuple):
 
 
 NO_DECORATION = BlockDecoration()
+INLINE_CODE_PAD = 3  # pixels of its background before its first letter, but not where it wraps
 
 
 def paint_inline_code(painter: QPainter, rects: Sequence[QRectF], style: ChatStyle) -> None:
@@ -60,7 +61,8 @@ def inline_code_rects(
                 left = min((place.left() for place in places), default=0.0)
                 right = max((place.right() for place in places), default=0.0)
                 top = line.y() + line.ascent() - style.px(13.2)
-                yield QRectF(origin.x() + left - 3, origin.y() + top, right - left + 3, style.px(18))
+                left -= 0 if number and start == line.textStart() else INLINE_CODE_PAD
+                yield QRectF(origin.x() + left, origin.y() + top, right - left, style.px(18))
 
 
 def paint_decorations(

@@ -123,6 +123,16 @@ def test_the_ground_of_code_covers_it_within_a_line_from_right_to_left(qapp: obj
     assert 200 < ground.x() < 400 - ground.width()
 
 
+def test_the_ground_of_code_begins_within_its_paragraph_on_each_line(qapp: object) -> None:
+    style = ChatStyle(LIGHT)
+    spans = (Span("read_file", code=True), Span(" and "), Span("run_command " * 9, code=True))
+    text = DocumentWriter(style).write_prose(Prose((Paragraph(spans),)))
+    text.layout(300)
+    grounds = [*inline_code_rects(text.document, text.inline_code, style)]
+    assert len({ground.y() for ground in grounds if -0.5 <= ground.x() <= 0.5}) > 2
+    assert min(ground.x() for ground in grounds) >= -0.5
+
+
 def test_code_in_a_line_from_right_to_left_keeps_its_signs_and_no_copy_or_search_has_more(
     qapp: object,
 ) -> None:
