@@ -21,7 +21,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.conversation import Attachment, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, SessionBranched
 from helix_desktop.domain.store.commit import Commit
@@ -77,16 +77,13 @@ class SessionBranches:
         summary, _ = await self._create(source, point_after(source.log, seq), title)
         return summary
 
-    async def open_for_edit(
-        self, session: str, seq: int, text: str = "", attachments: Sequence[Attachment] = ()
-    ) -> Conversation:
-        """Create a branch just before the user's message `seq`, with the new one as its draft.
+    async def open_for_edit(self, session: str, seq: int) -> Conversation:
+        """Create a branch just before the user's message `seq`, with it as its draft.
 
-        `Conversation.send` then sends it; without text and attachments the draft is the former message.
         Raises InvalidInput if the event is no message of the user.
         """
         source = await self._read_source(session)
-        draft = Draft(text, tuple(attachments)) or _message_draft(source.log, seq)
+        draft = _message_draft(source.log, seq)
         return await self._open(source, point_before_message(source.log, seq), how="edit", draft=draft)
 
     async def open_for_rewind(self, session: str, seq: int) -> Conversation:

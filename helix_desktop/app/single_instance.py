@@ -17,7 +17,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 text = TextContext("Start")
 
 _CONNECT_TIMEOUT_MS = 1_000
-ANSWER_TIMEOUT_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
+_ANSWER_TIMEOUT_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
 _TOKEN, _MAX_TOKEN_CHARS = "XDG_ACTIVATION_TOKEN", 1_000
@@ -39,10 +39,8 @@ class SingleInstance(QObject):
     activated = Signal(str)
     """Another start asked for the window; its launch target, see app.launch_targets."""
 
-    def __init__(self, data_dir: Path, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-        """`timeout_s` is how long another window may take to answer."""
+    def __init__(self, data_dir: Path) -> None:
         super().__init__()
-        self._timeout_s = timeout_s
         folder = data_dir.resolve()  # by whatever way it is reached
         self._name = "helix-desktop-" + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
         self._lock = QLockFile(str(folder / LOCK_FILE))
@@ -58,7 +56,7 @@ class SingleInstance(QObject):
 
         Raises InstanceNotResponding when that process lives and does not answer; it keeps the target.
         """
-        deadline_s = time.monotonic() + self._timeout_s
+        deadline_s = time.monotonic() + _ANSWER_TIMEOUT_S
         while not self._deliver(launch_target, deadline_s):
             if self._try_lock():
                 return False
@@ -86,7 +84,7 @@ class SingleInstance(QObject):
             text("Helix Desktop is already running but not responding (process {pid}).", pid=str(pid))
             if pid
             else text("Helix Desktop is already running but not responding."),
-            text("It hasn't answered for {seconds} seconds.", seconds=round(self._timeout_s)),
+            text("It hasn't answered for {seconds} seconds.", seconds=round(_ANSWER_TIMEOUT_S)),
             join_sentences(
                 text("Wait: once it responds, it opens what you asked for."),
                 text("Otherwise end that process and start again. Your data is safe."),

@@ -55,16 +55,12 @@ class ModelService:
         settings: Callable[[], Settings],
         secrets: SecretStore,
         demo_pause_s: float = DEMO_PAUSE_S,
-        local_ports: Sequence[int] = DEFAULT_PORTS,
         response_timeout_s: float = PATIENCE_S,
     ) -> None:
-        """`local_ports` of this machine are scanned for model servers, on request only.
-
-        `response_timeout_s` is how long a turn waits for a server that does not answer, in seconds.
-        """
+        """`response_timeout_s` is how long a turn waits for a server that does not answer, in seconds."""
         self._retries = RetryPolicy(response_timeout_s)
         self._settings, self._secrets, self._demo_pause_s = settings, secrets, demo_pause_s
-        self.local_ports = local_ports
+        self.local_ports: Sequence[int] = DEFAULT_PORTS  # scanned for model servers, on request only
         self._http, self._local_http = HttpClient(), HttpClient(_LOCAL_TIMEOUTS)
 
     @cached_property

@@ -88,7 +88,7 @@ class WorkspaceChanges:
         lists = await self._load_lists(captures)
         return await asyncio.to_thread(session_changes, session, logged, captures, lists)
 
-    async def diff(self, path: str, before: FileState | None, after: FileState | None) -> FileDiff:
+    async def diff(self, before: FileState | None, after: FileState | None) -> FileDiff:
         """Return what differs between two states of a path; compared in a thread."""
         history = self._require_history()
         contents = await read_state_content(history, before), await read_state_content(history, after)
@@ -179,7 +179,7 @@ class WorkspaceChanges:
         select = partial(selected_changes, with_reverted=len(selection.captures) == 1)
         changes, _ = await asyncio.to_thread(select, rows, selection)
         files = [
-            PatchFile(change, await self.diff(change.path, change.before, change.after))
+            PatchFile(change, await self.diff(change.before, change.after))
             for change in await asyncio.to_thread(joined_changes, changes)
         ]
         return await asyncio.to_thread(patch_text, files)

@@ -21,8 +21,8 @@ _MIN_SIMILAR = 0.4  # of the characters of both lines; below it, words that are 
 class SpanBudget:
     """How many pairs of lines and characters may be compared for one file."""
 
-    def __init__(self, pairs: int = 30_000, characters: int = 300_000) -> None:
-        self.pairs, self.characters = pairs, characters
+    def __init__(self) -> None:
+        self.pairs, self.characters = 30_000, 300_000
 
 
 class _Line(NamedTuple):

@@ -55,13 +55,11 @@ class HistoryPlan(msgspec.Struct, frozen=True):
         )
 
 
-def plan_clean_up(
-    database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int, grace_ms: int = HOUR_MS
-) -> HistoryPlan:
+def plan_clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int) -> HistoryPlan:
     """Return what a clean-up would remove; changes nothing.
 
     `gone` are the ids of captures that no session's log holds any more, `quota` is in stored bytes (0: none).
-    What was stored within `grace_ms` stays, unless it is over the quota.
+    What was stored within the last hour stays, unless it is over the quota.
     """
     captures = database.captures.all()
     needed, newest = _needed(database, [capture for capture in captures if capture.id not in gone])
@@ -69,7 +67,7 @@ def plan_clean_up(
     unnamed = [
         row
         for row in rows
-        if row.digest not in needed and row.digest not in newest and row.used_ms + grace_ms <= at_ms
+        if row.digest not in needed and row.digest not in newest and row.used_ms + HOUR_MS <= at_ms
     ]
     size = sum(row.stored_size for row in rows) - sum(row.stored_size for row in unnamed)
     over_quota = _oldest(rows, needed, newest, size - quota) if quota else []
@@ -82,9 +80,7 @@ def plan_clean_up(
     )
 
 
-def clean_up(
-    database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int, grace_ms: int = HOUR_MS
-) -> HistoryCleanup:
+def clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int) -> HistoryCleanup:
     """Remove what `plan_clean_up` returns, and shrink the file; return what was removed.
 
     It goes in small transactions, and only while nobody else writes: else it is planned again.
@@ -92,7 +88,7 @@ def clean_up(
     result = HistoryCleanup()
     for _ in range(_TRIES):
         version = database.version
-        plan = plan_clean_up(database, gone, quota, at_ms, grace_ms)
+        plan = plan_clean_up(database, gone, quota, at_ms)
         removed = _remove(database, plan, version)
         result = result.plus(plan.first(removed).result)
         if removed == len(plan.contents):

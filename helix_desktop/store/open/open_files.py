@@ -88,17 +88,16 @@ def open_files(
     folder: Path,
     workspace_id: str,
     clock: ClockMs = wall_clock_ms,
-    schema_number: int = CURRENT_SCHEMA,
     steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
     on_progress: OnProgress = no_progress,
 ) -> OpenFiles:
     """Open the store of the workspace with this UUID; create it if nothing is there.
 
-    A store of an older schema is migrated to `schema_number` by `steps`, a damaged one is repaired as far as
+    A store of an older schema is migrated to the current one by `steps`, a damaged one is repaired as far as
     possible; `on_progress` reports the progress of that.
     Raise StoreLocked, StoreUnreadable, DataDirUnavailable; ValueError if `workspace_id` is not a UUID.
     """
-    store_format = StoreFormat(schema_number, str(uuid.UUID(workspace_id)))
+    store_format = StoreFormat(CURRENT_SCHEMA, str(uuid.UUID(workspace_id)))
     layout = StoreFiles(folder)
     layout.create_folders()
     lock = OwnerLock.acquire(layout.owner_lock)

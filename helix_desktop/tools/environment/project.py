@@ -25,10 +25,10 @@ _PYTEST = re.compile(r"\[tool\.pytest|\[pytest\]|\[tool:pytest\]|[\"' ]pytest\b"
 _MAX_COMMANDS = 3
 
 
-def python_environment(jail: Jail, windows: bool = os.name == "nt") -> str:
+def python_environment(jail: Jail) -> str:
     """Return the path of the project's own Python, as a command is given it; empty without one; blocks."""
     for folder in _PYTHON_FOLDERS:
-        path = f"{folder}/Scripts/python.exe" if windows else f"{folder}/bin/python"
+        path = f"{folder}/Scripts/python.exe" if os.name == "nt" else f"{folder}/bin/python"
         if _names(jail, path.rpartition("/")[0]) & {"python", "python3", "python.exe"}:
             return path
     return ""

@@ -74,13 +74,8 @@ _RANK: dict[CacheState, int] = {
 class WorkspaceCacheSource:
     """The entries of a workspace; state and tokens are those in the session of `conversation`."""
 
-    def __init__(
-        self,
-        workspace: OpenWorkspace,
-        conversation: Callable[[], Conversation | None],
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._workspace, self._conversation, self._clock = workspace, conversation, clock
+    def __init__(self, workspace: OpenWorkspace, conversation: Callable[[], Conversation | None]) -> None:
+        self._workspace, self._conversation = workspace, conversation
         self._states: dict[str, tuple[CacheState, int]] = {}
         self._stale_digests: dict[str, int] = {}
         self._hits: dict[str, ContentHit] = {}
@@ -120,7 +115,7 @@ class WorkspaceCacheSource:
             if by_hash:
                 return CacheSearchResults(self._sort_entries(by_hash, cache_filter))
             handovers = await self._handovers(text)
-        deadline = self._clock() + _SEARCH_PART_S
+        deadline = monotonic() + _SEARCH_PART_S
         # An index holds the names of everything: it would be found by nearly any word.
         kinds = filters.kinds or ("output", "argument")
         results = await store.search(
@@ -128,7 +123,7 @@ class WorkspaceCacheSource:
             msgspec.structs.replace(filters, kinds=kinds),
             _MAX_HITS,
             cursor,
-            lambda _: self._clock() < deadline,
+            lambda _: monotonic() < deadline,
         )
         self._hits |= {hit.entry.digest: hit for hit in results.hits}
         more = results.cursor if len(self._hits) < MAX_LISTED else ""

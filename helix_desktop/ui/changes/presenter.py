@@ -98,7 +98,7 @@ class ChangesPresenter:
     async def _diff(self, workspace: OpenWorkspace, row: FileRow) -> FileDiff:
         """Return the diff of a file. Raises HelixError."""
         if can_change(row):
-            return await workspace.changes.diff(row.path, row.before, row.after)
+            return await workspace.changes.diff(row.before, row.after)
         return await self._git.changes(workspace.id).diff(row.path, row.before, row.after)
 
     def reveal(self, capture: str, path: str) -> None:

@@ -25,7 +25,7 @@ class ChatStyle:
         self.theme = theme
         self.zoom = zoom
         self.ratio = ratio
-        self._fonts: dict[tuple[float, QFont.Weight, bool, bool], QFont] = {}
+        self._fonts: dict[tuple[float, QFont.Weight, bool], QFont] = {}
         self._metrics: dict[str, QFontMetricsF] = {}
         self._colors: dict[str, QColor] = {}
         self._palettes: dict[str, QPalette] = {}
@@ -34,17 +34,14 @@ class ChatStyle:
         """Return a measure at this zoom."""
         return size * self.zoom
 
-    def font(
-        self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False, italic: bool = False
-    ) -> QFont:
+    def font(self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False) -> QFont:
         """Return a font of the window; code never has ligatures."""
-        key = (size, weight, mono, italic)
+        key = (size, weight, mono)
         font = self._fonts.get(key)
         if font is None:
             font = QFont(_MONO_FAMILIES if mono else _FAMILIES)
             font.setPixelSize(max(1, round(size * self.zoom)))
             font.setWeight(weight)
-            font.setItalic(italic)
             font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
             if mono:
                 font.setFixedPitch(True)

@@ -22,15 +22,13 @@ tr = Translator("Inspector")
 class KeyValue(Themed, QWidget):
     """A name, its value at the other end, and before both a colored dot if there is a color."""
 
-    def __init__(
-        self, name: str, value: str, dot: Callable[[Theme], str] | None = None, mono: bool = False
-    ) -> None:
+    def __init__(self, name: str, value: str, dot: Callable[[Theme], str] | None = None) -> None:
         super().__init__()
         self._dot = dot
         row = QHBoxLayout(self)
         set_margins(row, 17 if dot else 0, 0, 0, 0)
         self._name = TextLine(name, 12, role="muted")
-        self._value = TextLine(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
+        self._value = TextLine(value, 12, 500, role="text")
         self._value.align = Qt.AlignmentFlag.AlignRight
         self._value.is_fixed_width = True
         row.addWidget(ResponsiveRow(self._name, [self._value]))

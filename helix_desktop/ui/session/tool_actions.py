@@ -160,7 +160,7 @@ async def _read_changed_files(changes: WorkspaceChanges, session: str, capture: 
     for change in found.changes[:MAX_FILES]:
         if lines >= MAX_LINES:
             break
-        diff = await changes.diff(change.path, change.before, change.after)
+        diff = await changes.diff(change.before, change.after)
         lines += sum(len(hunk.lines) for hunk in diff.hunks)
         diffs.append((change, diff))
     return await asyncio.to_thread(changed_files_content, diffs, len(found.changes))

@@ -81,7 +81,7 @@ class RewindController(QObject):
             return
         dialog.show_plan(plan)
         for file in plan.files:
-            diff = await workspace.changes.diff(file.path, file.present, file.former)
+            diff = await workspace.changes.diff(file.present, file.former)
             dialog.files.show_counts({file.path: (diff.added, diff.removed)})
 
     async def _do(self, workspace: OpenWorkspace, session: str, dialog: RewindDialog) -> None:

@@ -96,7 +96,7 @@ async def select_part(changes: WorkspaceChanges, choose: random.Random) -> Rever
             return RevertSelection(tuple(other.capture for other in rows), scope="session")
         case 3:
             for change in row.changes:
-                diff = await changes.diff(change.path, change.before, change.after)
+                diff = await changes.diff(change.before, change.after)
                 if diff.kind == "text" and len(diff.hunks) > 1:
                     hunk = choose.randrange(len(diff.hunks))
                     return RevertSelection((row.capture,), (change.path,), (hunk,), "hunk")

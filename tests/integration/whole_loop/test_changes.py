@@ -77,7 +77,7 @@ async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) 
         (by_command,) = rig.events(ChangesRecorded)[2:]
         assert by_command.files == 3, "the folder is none"
         [whole] = [file for file in listed.files if file.path == "a.txt"]
-        diff = await changes.diff("a.txt", whole.before, whole.after)
+        diff = await changes.diff(whole.before, whole.after)
         assert (diff.added, diff.removed) == (2, 2)
         second = await changes.revert(session, await plan_turn(rig, 2), {})
         assert walk_tree(rig.root) == trees[1]

@@ -68,10 +68,10 @@ async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
 async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
     """The second edit of a message is a branch of the same session as the first."""
     rig = await two_turns()
-    parent, message = rig.conversation.session, seqs(rig, UserSpoke)[1]
+    parent, message, former = rig.conversation.session, seqs(rig, UserSpoke)[1], "Second."
     for text in ("Second, but better.", "Second, best of all."):
-        branch = await rig.workspace.branches.open_for_edit(parent.id, message, text)
-        assert (await rig.store.draft(branch.session.id)).text == text
+        branch = await rig.workspace.branches.open_for_edit(parent.id, message)
+        assert (await rig.store.draft(branch.session.id)).text == former
         await branch.send(text)
         await continue_on(rig, branch)
         *before, changed = raw(rig.model.requests[-1])
@@ -80,15 +80,13 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
         assert branch.session.transcript.branch is not None
         assert branch.session.transcript.branch.how == "edit"
         assert branch.session.transcript.branch.parent == rig.workspace.conversations[0].session.id
-        parent, message = branch.session, seqs(rig, UserSpoke)[1]
+        parent, message, former = branch.session, seqs(rig, UserSpoke)[1], text
     assert [entry.event.text for entry in parent.log if isinstance(entry.event, UserSpoke)][1] == text
 
 
 async def test_the_edited_first_message_titles_the_branch() -> None:
     rig = await two_turns()
-    branch = await rig.workspace.branches.open_for_edit(
-        rig.conversation.session.id, seqs(rig, UserSpoke)[0], "Other."
-    )
+    branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, seqs(rig, UserSpoke)[0])
     await branch.send("Other.")
     await continue_on(rig, branch)
     assert branch.session.transcript.title == "Other."

@@ -36,17 +36,13 @@ _SETTLE_MS = 150  # an editor may write a file in several steps
 class PolicyPresenter(QObject):
     """Binds the policy page to the workspace on screen, and every open workspace to its policy file."""
 
-    def __init__(
-        self,
-        context: ControllerContext,
-        session_controller: SessionController,
-        create_replays: Callable[[], PolicyReplays] = PolicyReplayWorker,
-    ) -> None:
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         """Follow the files at once; the page comes with `attach`."""
         super().__init__(context.window)
         self._banners, self._services = context.window.banners, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self._session_controller, self.create_replays = session_controller, create_replays
+        self._session_controller = session_controller
+        self.create_replays: Callable[[], PolicyReplays] = PolicyReplayWorker
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
         self._edited: dict[str, ContextPolicy] = {}  # on the page of a workspace, and used nowhere yet
