@@ -4708,6 +4708,22 @@
             <source>Go back to before this message: files, conversation or both.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>Helix doesn't try again by itself: %n attempts in a row failed.</source>
+            <translation>
+                <numerusform>Helix doesn't try again by itself: %n attempt failed.</numerusform>
+                <numerusform>Helix doesn't try again by itself: %n attempts in a row failed.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>Helix tries again later, until %n attempts in a row failed.</source>
+            <translation>
+                <numerusform>Helix tries again later, until %n attempt failed.</numerusform>
+                <numerusform>Helix tries again later, until %n attempts in a row failed.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <source>Hide changes of {call}</source>
@@ -5419,6 +5435,11 @@
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>arguments cached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <source>at least {duration}</source>
             <translation type="unfinished" />
         </message>
         <message>

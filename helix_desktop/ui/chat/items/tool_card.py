@@ -110,7 +110,9 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
     elif row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
         parts.append(tr.plural(row.lines - row.header_lines, "%n line", "%n lines"))
     if row.duration_ms is not None:
-        parts.append(format_duration(row.duration_ms))
+        duration = format_duration(row.duration_ms)
+        was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
+        parts.append(tr("at least {duration}", duration=duration) if was_cut_off else duration)
     if row.exit_code is not None:
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
     if row.tokens:

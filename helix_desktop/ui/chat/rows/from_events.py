@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -129,7 +130,7 @@ class ChatRows:
             case TurnEnded() | TurnRetried() as event:
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
-                rows = [self._notice(recorded, notice)]
+                rows = [self._notice(recorded, notice, transcript)]
             case HandoverMade(origin=origin) as handover if origin:
                 divider = self._dividers.on_event(recorded, transcript)
                 rows = [divider, handover_card(recorded, handover, transcript)]
@@ -137,14 +138,14 @@ class ChatRows:
                 rows = [self._dividers.on_event(recorded, transcript)]
         return [row for row in rows if row is not None]
 
-    def _notice(self, recorded: RecordedEvent, event: _Notice) -> NoticeRow | None:
+    def _notice(self, recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow | None:
         """Return what an event tells; that a handover isn't worth it, only once per reason."""
         if isinstance(event, HandoverFailed) and event.is_refusal:
             if event.why in self._refusals:
                 return None
             self._refusals.add(event.why)
             return NoticeRow(RowKey(recorded.seq), "info", translate(event.what), translate(event.why))
-        return _notice(recorded, event)
+        return _notice(recorded, event, transcript)
 
     def _changed_files_rows(
         self, seq: int, changes: ChangesRecorded, transcript: Transcript
@@ -181,13 +182,13 @@ def rows_from_log(log: list[RecordedEvent], token_ratio: float = 1.0) -> tuple[C
     return rows, list(ordered.values())
 
 
-def _notice(recorded: RecordedEvent, event: _Notice) -> NoticeRow:
+def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow:
     match event:
         case BudgetNeared():
             return _budget_notice(recorded, event)
         case EffortRefused():
             return _effort_notice(recorded.seq, event)
-    return _failure_notice(recorded.seq, event)
+    return _failure_notice(recorded.seq, event, transcript)
 
 
 def _effort_notice(seq: int, event: EffortRefused) -> NoticeRow:
@@ -201,13 +202,33 @@ def _effort_notice(seq: int, event: EffortRefused) -> NoticeRow:
     )
 
 
-def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> NoticeRow:
-    """Return what was tried and not made; a summary that was not used can be asked for again."""
-    again = RetrySummary("handover" if isinstance(event, HandoverFailed) else "observations")
+def _failure_notice(
+    seq: int, event: HandoverFailed | ObservationsFailed, transcript: Transcript
+) -> NoticeRow:
+    """Return what was tried and not made, and what comes next; an unused summary can be asked for again."""
+    is_handover = isinstance(event, HandoverFailed)
+    again = RetrySummary("handover" if is_handover else "observations")
+    failures = transcript.handover_failures if is_handover else transcript.observation_failures
     actions = (again,) if event.problem is not None else ()
     usage = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
     used = tr("This attempt used {usage}.", usage=usage) if usage else ""
-    return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), used, actions)
+    fix = " ".join(filter(None, (used, _next_try_text(failures))))
+    return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), fix, actions)
+
+
+def _next_try_text(failures: int) -> str:
+    """Return whether Helix tries again by itself after so many failures in a row."""
+    if failures >= BREAKER_FAILURES:
+        return tr.plural(
+            failures,
+            "Helix doesn't try again by itself: %n attempt failed.",
+            "Helix doesn't try again by itself: %n attempts in a row failed.",
+        )
+    return tr.plural(
+        BREAKER_FAILURES,
+        "Helix tries again later, until %n attempt failed.",
+        "Helix tries again later, until %n attempts in a row failed.",
+    )
 
 
 def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:

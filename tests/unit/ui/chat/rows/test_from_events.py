@@ -400,8 +400,10 @@ def test_successive_mode_changes_have_one_row(events: list[Event], shown: list[s
 
 
 def test_failed_notes_say_what_they_used() -> None:
-    """Only the usage of the session grew."""
+    """Only the usage of the session grew. They also say when the attempts end."""
     failed = ObservationsFailed("Older messages weren't noted.", "It says nothing.", 1_794, 0.0054)
-    _, (row,) = rows_from_log([RecordedEvent(1, 0, failed)])
-    assert isinstance(row, NoticeRow)
-    assert row.fix == "This attempt used 1.8k tokens \N{MIDDLE DOT} $0.0054."
+    _, rows = rows_from_log([RecordedEvent(seq, 0, failed) for seq in (1, 2, 3)])
+    used = "This attempt used 1.8k tokens \N{MIDDLE DOT} $0.0054."
+    later = f"{used} Helix tries again later, until 3 attempts in a row failed."
+    over = f"{used} Helix doesn't try again by itself: 3 attempts in a row failed."
+    assert [row.fix for row in rows if isinstance(row, NoticeRow)] == [later, later, over]

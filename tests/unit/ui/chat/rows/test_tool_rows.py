@@ -10,6 +10,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.items.tool_card import figures_text
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
 
@@ -59,6 +60,12 @@ def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> 
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
     assert "line" not in figures_text(row, 1.0)
+
+
+def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says() -> None:
+    """Its time is that of the newest output that was saved."""
+    row = ToolRow(RowKey(2, "c"), "run_command", state="interrupted", duration_ms=1_200, answer_seq=3)
+    assert figures_text(row, 1.0) == "at least 1.2 s"
 
 
 _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
