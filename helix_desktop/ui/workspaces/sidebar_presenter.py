@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -36,6 +37,7 @@ tr = Translator("Workspaces")
 
 _DEMO_PROVIDER = "demo/"
 _COALESCE_MS = 250
+_PAUSE_FACTOR = 10  # the list takes at most so much less time than there is between two updates of it
 FOLDER_BANNER, LOCATE = "folder-missing", "locate"
 
 
@@ -147,6 +149,7 @@ class SidebarPresenter(QObject):
         totals = await workspace.store.totals()
         size = format_size(totals.size)
         self._cache_sizes[workspace.id] = size if totals.entries else ""
+        started_s = perf_counter()
         titles = {session.id: session.title for session in sessions}
         subagents = subagent_sessions(sessions)
         items = [
@@ -155,6 +158,8 @@ class SidebarPresenter(QObject):
             if not session.parent or session.parent in titles
         ]
         sidebar.show_sessions(items, datetime.now())
+        took_ms = round((perf_counter() - started_s) * 1000)
+        self._refresh_timer.setInterval(max(_COALESCE_MS, took_ms * _PAUSE_FACTOR))
         count = tr.plural(totals.entries, "%n entry", "%n entries")
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
         return all(session.parent or workspace.usage.of(session) is not None for session in sessions)

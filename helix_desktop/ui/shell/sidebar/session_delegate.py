@@ -33,12 +33,20 @@ class SessionDelegate(QStyledItemDelegate):
         """Belong to a view."""
         super().__init__(parent)
         self.theme: Theme = LIGHT
+        self._sizes: dict[int, QSize] = {}  # by height at 100 %
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, and the text size in force."""
+        self.theme = theme
+        self._sizes = {}
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ITEM_ROLE)
         height = 34 if isinstance(entry, str) else _NESTED_PX if _is_one_line(entry) else 55
-        return QSize(120, round(height * fonts.scale(self._base())))
+        if height not in self._sizes:
+            self._sizes[height] = QSize(120, round(height * fonts.scale(self._base())))
+        return self._sizes[height]
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint one row."""

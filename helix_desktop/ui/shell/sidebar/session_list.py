@@ -68,6 +68,7 @@ class SessionList(Themed, QListView):
         """Show these sessions, grouped as seen from a local `now`; one that was just opened is current."""
         with self._keeping_current():
             self._sessions_model.show_sessions(items, now)
+        self.viewport().update()  # times and counts change also where no row does
         open_id = next((session.id for session in items if session.active), "")
         if open_id != self._open_id:
             self._open_id = open_id
@@ -180,7 +181,7 @@ class SessionList(Themed, QListView):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self._delegate.theme = theme
+        self._delegate.tint(theme)
         self.viewport().update()
 
     def _select(self, index: QModelIndex) -> None:

@@ -66,9 +66,10 @@ class SessionModel(QAbstractListModel):
 
     def _show(self, rows: list[SessionItem | ListGroup]) -> None:
         if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
+            changed = [at for at, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
             self._rows = rows
-            if rows:
-                self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            if changed:
+                self.dataChanged.emit(self.index(changed[0]), self.index(changed[-1]))
             return
         self._reset(rows)
 
@@ -165,7 +166,9 @@ class SessionModel(QAbstractListModel):
         rows: list[SessionItem | ListGroup] = []
         heading: ListGroup | None = None
         for item in nested_sessions(self._items, self._needle, self._found):
-            group = heading if item.depth else list_group(item, self._now)
+            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
+            is_same = item.depth or (heading == "earlier" and not item.place.archived)
+            group = heading if is_same else list_group(item, self._now)
             if group is not None and group != heading:
                 heading = group
                 rows.append(group)

@@ -32,7 +32,7 @@ class FoundMessage(NamedTuple):
 class SessionItem:
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
-    `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
+    `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
     says that it ended because the budget is spent.
     `found` is what a search found in it, where its title does not have the words.
@@ -52,11 +52,16 @@ class SessionItem:
     pressure: Pressure = "calm"
     branch_of: str = ""
     depth: int = 0
-    tree_updated_ms: int = 0
+    below_updated_ms: int = 0
     place: ListPlace = _DATED
     failure: str = ""
     budget_spent: bool = False
     found: FoundMessage | None = None
+
+    @property
+    def tree_updated_ms(self) -> int:
+        """Return when it or a session below it changed."""
+        return max(self.updated_ms, self.below_updated_ms)
 
 
 def list_group(item: SessionItem, now: datetime) -> ListGroup:
@@ -151,7 +156,10 @@ def _tree(
     if needle and not rows and not _is_found(item, needle):
         return []
     updated = max((row.tree_updated_ms for row in rows if not row.parent), default=0)
-    return [replace(item, depth=depth, tree_updated_ms=max(item.updated_ms, updated)), *rows]
+    # Most of 10,000 stay as they are: a copy of each would stop the window for a third of a second.
+    if depth or updated:
+        item = replace(item, depth=depth, below_updated_ms=updated)
+    return [item, *rows]
 
 
 def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:
