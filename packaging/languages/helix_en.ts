@@ -4801,6 +4801,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>MCP servers run outside the sandbox: only files in this folder can be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/accessibility.py" />
             <source>Messages</source>
             <translation type="unfinished" />
@@ -12858,6 +12863,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>The server isn't complete yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>The server stopped answering and was restarted.</source>
             <translation type="unfinished" />
         </message>
         <message>

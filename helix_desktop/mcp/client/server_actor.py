@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
 from helix_desktop.system.task_scope import raise_if_cancelled
 
+_log = logging.getLogger(__name__)
 _text = TextContext("MCP")
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ _ENDED_EARLY, _ENDED_DURING_CALL = (
     "The server ended in the middle of the call.",
 )
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
+PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class ServerActor:
 
     Its tools stay listed while it is restarted, so that a crash does not invalidate the provider's prompt
     cache. `on_tools_changed` is awaited when its tools have changed, `on_change` called when its status has.
+    After a call that it did not answer it has to answer a ping, or it is restarted: the next call would
+    hang too.
     """
 
     def __init__(
@@ -94,6 +99,9 @@ class ServerActor:
         self._disconnected = asyncio.Event()
         self._ready_or_failed, self._retry_requested = asyncio.Event(), asyncio.Event()
         self._list_lock = asyncio.Lock()
+        self._open_calls = 0
+        self._check: asyncio.Task[None] | None = None  # whether it still answers
+        self._end_reason = _text("The server ended.")
 
     async def run(self) -> None:
         """Connect, and again whenever the connection is lost, until cancelled."""
@@ -142,18 +150,21 @@ class ServerActor:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
         self._set_status(ServerStatus("starting"))
+        self._end_reason = _text("The server ended.")
         disconnected = self._disconnected = asyncio.Event()
         try:
             async with self._open_session(disconnected):
                 await disconnected.wait()
                 self._session = None
                 self._ready_or_failed.clear()
-                self._set_status(ServerStatus("waiting", _text("The server ended.")))
-            reason = _text("The server ended.")
+                self._set_status(ServerStatus("waiting", self._end_reason))
+            reason = self._end_reason
         except Exception as error:  # noqa: BLE001 - any failure of a server ends only its own session
             reason = _error_reason(error)
         finally:
             self._session = None
+            if self._check:
+                self._check.cancel()
         last = self.stderr_log.last_line
         text = join_sentences(
             reason, _text("Its last output: {line}", line=sanitize_text(last, 300)) if last else ""
@@ -235,6 +246,8 @@ class ServerActor:
     async def call_tool(self, tool: str, arguments: str, on_output: OutputCallback) -> ToolResult:
         """Call a tool. Raises ToolError; cancelling cancels the call at the server too."""
         args = _parse_arguments(arguments)
+        if self._check:
+            await asyncio.wait([self._check])
         if not self.is_up and not await self.wait_ready():
             raise ToolError(
                 f"The MCP server {self.entry.name} is not running.",
@@ -260,6 +273,8 @@ class ServerActor:
     ) -> Any:
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
         loop, quiet_s = asyncio.get_running_loop(), self.entry.quiet_s
+        is_answered = False
+        self._open_calls += 1
         try:
             async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as deadline:
 
@@ -267,7 +282,9 @@ class ServerActor:
                     deadline.reschedule(loop.time() + quiet_s)
                     on_output(f"{sanitize_text(text, 500)}\n")
 
-                return await sdk.call_tool(session, tool, args, on_progress)
+                answer = await sdk.call_tool(session, tool, args, on_progress)
+                is_answered = True
+                return answer
         except TimeoutError:
             raise ToolError(
                 f"{tool} did not answer.",
@@ -277,6 +294,7 @@ class ServerActor:
         except ToolError:
             raise
         except Exception as error:
+            is_answered = True  # by an error, or by its end
             raise ToolError(
                 f"The MCP server {self.entry.name} did not carry out {tool}.",
                 sanitize_text(
@@ -284,6 +302,22 @@ class ServerActor:
                     1_000,
                 ),
             ) from error
+        finally:
+            self._open_calls -= 1
+            # A server that works on another call may be busy with it.
+            if not is_answered and not self._open_calls and self.is_up:
+                self._check = loop.create_task(self._check_alive(session), name="mcp check")
+
+    async def _check_alive(self, session: ClientSession) -> None:
+        """Disconnect from a server that does not answer a ping, so that it is restarted."""
+        try:
+            async with asyncio.timeout(PING_TIMEOUT_S):
+                await session.send_ping()
+        except TimeoutError:
+            self._end_reason = _text("The server stopped answering and was restarted.")
+            self._disconnected.set()
+        except Exception as error:  # noqa: BLE001 - any answer is a sign of life, a lost connection is seen
+            _log.debug("Ping of MCP server %s: %s", self.entry.name, error)
 
 
 def _parse_arguments(arguments: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.mcp.client import server_actor
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
@@ -145,6 +146,22 @@ async def test_a_call_that_is_never_answered_times_out(rig: McpRig, tmp_path: Pa
         await rig.call("mcp__raw__hang")
     await rig.wait_until((tmp_path / "cancelled").exists)
     assert await rig.call_text("mcp__raw__echo", a=2) == '{"a": 2}'
+
+
+async def test_a_server_that_stops_answering_is_restarted(
+    rig: McpRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a call that was stopped it does not answer a ping either: the next call goes to a new process."""
+    await rig.start_servers(raw_server("stuck"))
+    actor = rig.actor("raw")
+    monkeypatch.setattr(server_actor, "PING_TIMEOUT_S", 0.2)
+    first = await rig.call_text("mcp__raw__pid")
+    call = asyncio.get_running_loop().create_task(rig.call("mcp__raw__hang"), name="hang")
+    await rig.wait_until((tmp_path / "hanging").exists)
+    call.cancel()
+    await asyncio.wait([call])
+    assert await rig.call_text("mcp__raw__pid") != first
+    assert "stopped answering" in actor.stderr_log.text
 
 
 async def test_a_server_that_dies_in_a_call_fails_that_call_at_once(rig: McpRig) -> None:

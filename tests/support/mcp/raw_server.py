@@ -1,7 +1,7 @@
 """A handwritten MCP server of the 2025-06-18 protocol, without any package: it misbehaves on demand.
 
 `python raw_server.py HOW...`, where HOW is any of: pages, endless, spam, noise, evil, mute, crash, stubborn,
-shuffle, flood, many=N.
+shuffle, flood, stuck, many=N.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ def handle_call(params: dict[str, Any], request_id: Any) -> None:
     """Answer a call, if it is to be answered."""
     name, arguments = params["name"], params.get("arguments") or {}
     if name == "hang":
+        with open("hanging", "w", encoding="utf-8"):
+            pass
+        while "stuck" in MODES:
+            time.sleep(1)
         return
     if name == "ask":
         text = json.dumps(ask_client(arguments["method"], arguments.get("params", {})))

@@ -96,6 +96,10 @@ class ApprovalItem(RowItem):
             reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
         if row.is_too_long:
             reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
+        if row.kind == "mcp":
+            reasons.append(
+                tr("MCP servers run outside the sandbox: only files in this folder can be undone.")
+            )
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         if len(files) > 1:  # the lines of the first may leave no room for the others
             names = "\n".join(map(_file_text, files))
@@ -120,10 +124,10 @@ class ApprovalItem(RowItem):
 
     @property
     def sandbox_text(self) -> str:
-        """What holds a command; empty for other calls."""
+        """What holds a command or a server's tool; empty for other calls."""
         if self._approval.is_sandboxed:
             return tr("Sandboxed, with network") if self._approval.has_network else tr("Sandboxed")
-        return tr("Not sandboxed") if self._approval.kind == "command" else ""
+        return tr("Not sandboxed") if self._approval.kind in ("command", "mcp") else ""
 
     def _make_blocks(self, files: Sequence[FileLines], tools: ItemTools) -> list[FileBlock]:
         """Return the files of an edit as cards of calls show them, as far as there is room."""

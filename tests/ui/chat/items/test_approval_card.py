@@ -73,6 +73,14 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
     assert len(row.uncovered_places) == 6
 
 
+def test_it_says_that_a_server_is_held_by_no_sandbox(qtbot: QtBot) -> None:
+    _, item = _shown(
+        qtbot, msgspec.structs.replace(_CONFINED, kind="mcp", confined=False, is_sandboxed=False)
+    )
+    assert item.sandbox_text == "Not sandboxed"
+    assert item.texts[1].text().endswith("only files in this folder can be undone.")
+
+
 def test_it_says_that_a_command_is_too_long_to_be_checked(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, is_too_long=True))
     assert item.texts[1].text().endswith("this command is too long or too nested to be checked.")
