@@ -4856,6 +4856,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
+            <source>Noted: no longer sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
             <source>Open</source>
             <comment>verb: button</comment>
@@ -5006,6 +5011,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Recall into message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
+            <source>Removed from context: no longer sent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5255,6 +5265,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Summarize up to here…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
+            <source>Summarized: no longer sent</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -50,6 +50,9 @@ class UserMessageItem(RowItem):
         if row.is_side:
             self._notes.append(_NoteChip(tr("Side question: not in context"), "", "message-square"))
             self.accessible_notes.append(tr("Side question: not in context"))
+        if row.context_note:
+            self._notes.append(_NoteChip(row.context_note, "", "layers"))
+            self.accessible_notes.append(row.context_note)
         if row.steered:
             self._notes.append(_NoteChip(tr("Steered this turn"), "", "zap"))
             self.accessible_notes.append(tr("Steered this turn"))

@@ -89,7 +89,9 @@ class ChatRows:
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
         """Return the rows whose badge, buttons or words rewrites changed."""
-        return [*self.tools.updated_badges(transcript), *self._dividers.updated_states(transcript)]
+        parts = self.users, self._dividers
+        rows = (row for part in parts for row in part.updated_states(transcript))
+        return [*self.tools.updated_badges(transcript), *rows]
 
     def recount(self, token_ratio: float, transcript: Transcript) -> list[Row]:
         """Note the gauge's tokens per token of ours, and return the rows whose words have its tokens.

@@ -98,7 +98,7 @@ class UserRow:
 
     `prompt` names the command and the file that the text was made from.
     It can be edited if `is_editable`, as `versions` say that it was. `is_side`: it was asked beside the
-    conversation.
+    conversation. `context_note` says why it is no longer sent, if it isn't.
     """
 
     key: RowKey
@@ -111,6 +111,7 @@ class UserRow:
     is_editable: bool = False
     versions: Versions | None = None
     is_side: bool = False
+    context_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

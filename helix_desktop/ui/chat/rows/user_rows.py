@@ -7,22 +7,34 @@ from dataclasses import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.message_states import MessageState, MessageStates
 from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
+from helix_desktop.words.translation import translate
+
+text = TextContext("Chat")
+
+_CONTEXT_NOTES: dict[MessageState, TranslatableText] = {
+    "handed_over": text("Summarized: no longer sent"),
+    "observed": text("Noted: no longer sent"),
+    "folded": text("Noted: no longer sent"),
+    "left_out": text("Removed from context: no longer sent"),
+}
 
 
 class UserRows:
-    """Makes the rows of the user's messages, and again those whose files changed."""
+    """Makes the rows of the user's messages, and again those whose files or state in the context changed."""
 
     def __init__(self, token_ratio: float) -> None:
         """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
         self._token_ratio = token_ratio
-        self._rows: dict[RowKey, UserRow] = {}  # those with attachments
-        self._attachments: dict[RowKey, tuple[Attachment, ...]] = {}
+        self._rows: dict[RowKey, UserRow] = {}
+        self._attachments: dict[RowKey, tuple[Attachment, ...]] = {}  # of those that have any
 
     def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
         """Return the row of a message."""
@@ -37,20 +49,32 @@ class UserRows:
             prompt,
             is_editable=not transcript.parent,
         )
+        self._rows[row.key] = row
         if event.attachments:
-            self._rows[row.key], self._attachments[row.key] = row, event.attachments
+            self._attachments[row.key] = event.attachments
         return row
+
+    def updated_states(self, transcript: Transcript) -> list[UserRow]:
+        """Return the rows of messages that rewrites took out of the context, or put back."""
+        states = MessageStates(transcript)
+        changed = []
+        for key, row in self._rows.items():
+            note = translate(_CONTEXT_NOTES.get(states.state_of(key.seq), ""))
+            if note != row.context_note:
+                changed.append(replace(row, context_note=note))
+        self._rows |= {row.key: row for row in changed}
+        return changed
 
     def recount(self, token_ratio: float) -> list[UserRow]:
         """Return the rows whose attachments have other tokens now, `token_ratio` per token of ours."""
         if token_ratio == self._token_ratio:
             return []
         self._token_ratio = token_ratio
-        for key, row in self._rows.items():
-            attached = zip(row.attachments, self._attachments[key], strict=True)
+        for key, attachments in self._attachments.items():
+            attached = zip(self._rows[key].attachments, attachments, strict=True)
             notes = (replace(note, facts=attachment_facts(each, token_ratio)) for note, each in attached)
-            self._rows[key] = replace(row, attachments=tuple(notes))
-        return [*self._rows.values()]
+            self._rows[key] = replace(self._rows[key], attachments=tuple(notes))
+        return [self._rows[key] for key in self._attachments]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""

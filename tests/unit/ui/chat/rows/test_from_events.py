@@ -133,6 +133,13 @@ def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator
             assert card.badge in ("in_window", "cached", "excluded", "recalled")
 
 
+def check_a_message_that_is_no_longer_sent_says_so(simulator: SessionSimulator) -> None:
+    sent = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
+    for row in rows_from_log(simulator.log)[1]:
+        if isinstance(row, UserRow) and not row.is_side:
+            assert bool(row.context_note) == (row.key.seq not in sent)
+
+
 def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulator) -> None:
     transcript, marked_calls = simulator.transcript, 0
     live = {entry.seq: entry for entry in transcript.window_entries() if isinstance(entry, LogItem)}
@@ -358,6 +365,7 @@ def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
     check_every_message_and_call_has_its_row(simulator)
     check_each_card_shows_its_output_s_state_in_the_request(simulator)
     check_a_card_s_badge_names_the_cover_of_its_step(simulator)
+    check_a_message_that_is_no_longer_sent_says_so(simulator)
     check_a_call_shows_when_its_arguments_are_markers(simulator)
     check_dividers_offer_exactly_the_possible_actions(simulator)
     check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator)
