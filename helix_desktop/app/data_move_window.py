@@ -18,7 +18,7 @@ from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir, resources_dir
-from helix_desktop.config.settings import SettingsFile
+from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.app_command import app_command
 from helix_desktop.ui.design.buttons import PushButton

@@ -17,7 +17,8 @@ from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.config.secrets import SecretStore
-from helix_desktop.config.settings import Settings, SettingsFile
+from helix_desktop.config.settings import Settings
+from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.domain.effort import Effort

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.settings import Settings, SettingsFile
+from helix_desktop.config.settings import Settings
+from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, StoreWriteFailed

@@ -12,14 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.config.settings import (
-    ModelEntry,
-    Provider,
-    Settings,
-    SettingsFile,
-    key_variable,
-    parse_label,
-)
+from helix_desktop.config.settings import ModelEntry, Provider, Settings, key_variable, parse_label
+from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import ModelSpec

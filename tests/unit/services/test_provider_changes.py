@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.settings import ModelEntry, Provider, SettingsFile
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.services.app_services import AppServices

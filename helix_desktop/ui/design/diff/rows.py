@@ -135,7 +135,7 @@ class DiffRows:
         opened: Collection[int] = (),
     ) -> None:
         """`has_heads` gives each hunk a row above it; `opened` are the folds (their hunks) that are open."""
-        self.diff, self.is_side_by_side = diff, side_by_side
+        self.diff = diff
         self.stretches: list[Stretch] = []
         self._count = self._lines = 0
         old = new = 0

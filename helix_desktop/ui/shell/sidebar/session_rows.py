@@ -160,8 +160,3 @@ def _tree(
     if depth or updated:
         item = replace(item, depth=depth, below_updated_ms=updated)
     return [item, *rows]
-
-
-def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:
-    """Sessions ordered by their last change, newest first."""
-    return sorted(items, key=lambda item: item.updated_ms, reverse=True)
