@@ -15979,7 +15979,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/settings.py" />
+            <location filename="../../helix_desktop/config/settings_file.py" />
             <source>All settings have their defaults, without your providers. The first one that you change replaces the file. To get yours back, quit Helix Desktop, correct the file or its copy, save it as {name} and start again.</source>
             <translation type="unfinished" />
         </message>
@@ -15989,7 +15989,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/settings.py" />
+            <location filename="../../helix_desktop/config/settings_file.py" />
             <source>Check that {folder} is writable and has free space.</source>
             <translation type="unfinished" />
         </message>
@@ -16075,7 +16075,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/settings.py" />
+            <location filename="../../helix_desktop/config/settings_file.py" />
             <source>Some settings in {file} are invalid: {names}.</source>
             <translation type="unfinished" />
         </message>
@@ -16110,7 +16110,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/settings.py" />
+            <location filename="../../helix_desktop/config/settings_file.py" />
             <source>The settings couldn't be saved.</source>
             <translation type="unfinished" />
         </message>
@@ -16120,7 +16120,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/settings.py" />
+            <location filename="../../helix_desktop/config/settings_file.py" />
             <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
             <translation type="unfinished" />
         </message>
