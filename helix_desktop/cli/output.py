@@ -27,7 +27,7 @@ from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -71,6 +71,12 @@ def print_notice(text: str) -> None:
 def as_builtins(value: object) -> Any:
     """Return a struct as the objects of a JSON document, its texts in English."""
     return msgspec.to_builtins(value, enc_hook=plain_text)
+
+
+def session_as_builtins(summary: SessionSummary) -> dict[str, Any]:
+    """Return a session of a list, its id named as in every other document: `session`."""
+    fields = as_builtins(summary)
+    return {"session": fields.pop("id"), **fields}
 
 
 def content_name(content: CacheEntry | LostContent) -> str:

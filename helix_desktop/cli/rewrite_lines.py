@@ -54,15 +54,21 @@ Rewrite: TypeAlias = (
 
 
 def rewrite_lines(log: Sequence[RecordedEvent], ratio: float = 1.0) -> Iterator[str]:
-    """Yield a line for each rewrite of a session's log, oldest first, with the event's number before it.
+    """Yield a line for each rewrite of a session's log, with the event's number before it."""
+    for recorded in rewrites_in_model_tokens(log, ratio):
+        if isinstance(recorded.event, Rewrite):
+            yield f"e{recorded.seq}  {rewrite_line(recorded.event)}"
+
+
+def rewrites_in_model_tokens(log: Sequence[RecordedEvent], ratio: float = 1.0) -> Iterator[RecordedEvent]:
+    """Yield the rewrites of a session's log, oldest first, with the tokens of their models.
 
     `ratio`: the tokens of the session's gauge per token of ours, by which outputs count.
     """
     transcript = Transcript(log)
     for recorded in log:
         if isinstance(recorded.event, Rewrite):
-            counted = in_model_tokens(recorded.seq, recorded.event, transcript, ratio)
-            yield f"e{recorded.seq}  {rewrite_line(counted)}"
+            yield replace(recorded, event=in_model_tokens(recorded.seq, recorded.event, transcript, ratio))
 
 
 def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript, output_ratio: float = 1.0) -> Rewrite:

@@ -9,7 +9,7 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_usage import subagent_sessions, total_spending
-from helix_desktop.cli.output import as_builtins, print_out
+from helix_desktop.cli.output import print_out, session_as_builtins
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import SessionSummary
@@ -57,7 +57,7 @@ def _document(row: TreeRow, subagents: Mapping[str, Sequence[SessionSummary]]) -
     """
     total = total_spending(row.summary, subagents)
     totals = {"total_spent": total.tokens, "total_cost": total.cost, "total_unpriced": total.unpriced}
-    return {"depth": row.depth, **as_builtins(row.summary), **totals}
+    return {"depth": row.depth, **session_as_builtins(row.summary), **totals}
 
 
 def branch(args: argparse.Namespace) -> int:
@@ -67,7 +67,7 @@ def branch(args: argparse.Namespace) -> int:
         parent = await find_session(workspace, args.session)
         created = await workspace.branches.create(parent, args.at, title_line(args.title))
         if args.json:
-            print_out(json.dumps(as_builtins(created), indent=1))
+            print_out(json.dumps(session_as_builtins(created), indent=1))
         else:
             print_out(_session_line(created))
         return 0

@@ -14,13 +14,13 @@ async def test_a_branch_is_made_listed_below_its_parent_and_continued(tmp_path: 
     await cli.run("And now?", "--session", parent)
     made = await cli("branch", parent[:8], "--workspace", "ws", "--at", f"e{answered}", "--json")
     assert made.code == 0, made.err
-    branch = made.json["id"]
+    branch = made.json["session"]
     assert (made.json["branch_of"], made.json["branch_seq"]) == (parent, answered)
     before = await cli("timeline", "--workspace", "ws", "--json")
     ran = await cli.run("Something else.", "--session", branch[:8], "--json")
     assert next(line.seq for line in ran.lines) == answered + 2
     listed = await cli("sessions", "--workspace", "ws", "--json")
-    assert [(row["depth"], row["id"]) for row in listed.json] == [(0, parent), (1, branch)]
+    assert [(row["depth"], row["session"]) for row in listed.json] == [(0, parent), (1, branch)]
     assert before.json == (await cli("timeline", "--workspace", "ws", "--json")).json
 
     named = await cli("branch", "last", "--workspace", "ws", "--title", "Another way")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
+from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out, session_as_builtins
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
@@ -101,7 +101,8 @@ async def trash(args: argparse.Namespace, services: AppServices, workspace: Open
         return 0
     trash_contents = await retention.trash()
     if args.json:
-        print_out(json.dumps(as_builtins(trash_contents), indent=1))
+        sessions = [session_as_builtins(session) for session in trash_contents.sessions]
+        print_out(json.dumps({**as_builtins(trash_contents), "sessions": sessions}, indent=1))
         return 0
     for session in trash_contents.sessions:
         print_out(f"{session.id}  {tr('session')}  {escape_hidden_name(ellipsize(session.title))}")

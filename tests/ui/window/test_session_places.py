@@ -71,7 +71,7 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
         assert (await summary_of(rig, session)).place == ListPlace(archived=True)
         cli = Cli(tmp_path, tmp_path / "data")
         listed = await cli("sessions", "--workspace", "project", "--archived", "--json")
-        assert [(row["id"], row["archived"], row["pinned"]) for row in listed.json] == [
+        assert [(row["session"], row["archived"], row["pinned"]) for row in listed.json] == [
             (session, True, False)
         ]
         assert "archived" in (await cli("sessions", "--workspace", "project")).out.decode()

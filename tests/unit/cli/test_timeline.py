@@ -5,14 +5,29 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_line, rewrite_lines
+from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_line, rewrite_lines, rewrites_in_model_tokens
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.messages import Usage
 from tests.support.session_simulator import SessionSimulator
 from tests.unit.domain.events.test_stored_events import FILES, read
+
+
+def test_the_json_has_the_tokens_of_the_lines() -> None:
+    """Both as the model counts: events record what they save by our count."""
+    answer = AssistantSpoke("ok", "lab/m", 1, usage=Usage(1_500, 1), estimate=1_000)
+    sweep = SweepMade((1,), 800, SweepReason.BATCH)
+    events: tuple[Event, ...] = (UserSpoke("Go.", 1), answer, sweep)
+    log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
+    (recorded,) = rewrites_in_model_tokens(log)
+    assert isinstance(recorded.event, SweepMade)
+    assert (recorded.seq, recorded.event.saved) == (3, 1_200)
+    assert "1,200 tokens saved" in next(rewrite_lines(log))
+
 
 _HANDOVER = HandoverMade(
     9, 0, (), "", "", 0, 10, 100, 50, 8, "lab/m", HandoverTrigger.THRESHOLD, threshold=0.6
