@@ -59,7 +59,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         figures = {name: getattr(entry, name) for name in ModelSpec.__struct_fields__}
         if not is_own_server:
             figures.update({name: 0.0 for name in figures if name.startswith("price_")})
-        return SourcedSpec("catalogue", source, ModelSpec(**figures))
+        return SourcedSpec("catalog", source, ModelSpec(**figures))
 
 
 class ModelCatalog:

@@ -81,7 +81,7 @@ def _long(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
 
 def _is_window_known(provider: Provider, info: ModelInfo, catalog: ModelCatalog) -> bool:
     """Return False where the window is only assumed, as nobody reports it."""
-    return provider.resolved_spec(info.name, catalog).values["window"].origin != "usual"
+    return provider.resolved_spec(info.name, catalog).values["window"].origin != "assumed"
 
 
 def _price(info: ModelInfo) -> float:

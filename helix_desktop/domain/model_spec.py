@@ -13,7 +13,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Providers")
 
-SpecOrigin = Literal["you", "server", "catalogue", "usual"]
+SpecOrigin = Literal["you", "server", "catalog", "assumed"]
 
 DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
 """The API of a server: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
@@ -128,7 +128,9 @@ def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
 def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
     """Add window and reserve, which every request needs; a reserve that leaves no window is reduced."""
     if "window" not in values:
-        values["window"] = SourcedValue(DEFAULT_WINDOW, "usual", text("assumed: no source reports its size"))
+        values["window"] = SourcedValue(
+            DEFAULT_WINDOW, "assumed", text("assumed: no source reports its size")
+        )
     window = int(values["window"].value)
     reserve = values.get("reserve")
     if reserve is None:
@@ -142,8 +144,8 @@ def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> Sourc
     largest = values.get("input")
     if largest is not None and 0 < largest.value < window_size:
         return SourcedValue(window_size - int(largest.value), largest.origin, largest.source)
-    if values["window"].origin == "usual":
-        return SourcedValue(DEFAULT_RESERVE, "usual", text("assumed"))
+    if values["window"].origin == "assumed":
+        return SourcedValue(DEFAULT_RESERVE, "assumed", text("assumed"))
     default_reserve, max_reserve = (window_size // share for share in _RESERVE_SHARES)
     output = values.get("output")
     rules = [
@@ -155,4 +157,4 @@ def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> Sourc
         *([(int(output.value), text("the longest output of the model"))] if output else []),
     ]
     reserve, rule = min(rules, key=itemgetter(0))
-    return SourcedValue(reserve, "usual", rule)
+    return SourcedValue(reserve, "assumed", rule)

@@ -53,5 +53,5 @@ def placement_text(reason: PlacementReason, threshold: float) -> str:
 
 
 def sweep_reason_text(reason: SweepReason) -> str:
-    """Return why a sweep was made; empty for the usual one, of enough that was ripe."""
+    """Return why a sweep was made; empty for the usual one, of enough that was ready."""
     return translate(_SWEEPS.get(reason, ""))

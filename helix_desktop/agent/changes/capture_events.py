@@ -13,7 +13,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.diff import diff_states
 from helix_desktop.domain.file_history.implied_changes import without_implied
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.state import FileChange, FileState, is_folder
 
 _MAX_COMPARED = 50  # files of one capture whose lines are counted
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of their contents: some 0.1 s in a thread
@@ -54,7 +54,9 @@ async def read_state_content(history: FileHistory, state: FileState | None) -> b
 async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesRecorded:
     capture, changes = captured.capture, captured.list.changes
     listed = without_implied(changes)
-    listed = [change for change in listed if not _is_folder(change)] or listed
+    listed = [
+        change for change in listed if not (is_folder(change.before) or is_folder(change.after))
+    ] or listed
     kinds = [change.kind for change in listed]
     moved = {change.moved_from for change in changes}  # their lines are the same
     compared = [change for change in changes if not change.moved_from and change.path not in moved]
@@ -76,10 +78,6 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
         first_path=listed[0].path if listed else "",
         uncovered=sum(not change.is_covered for change in changes),
     )
-
-
-def _is_folder(change: FileChange) -> bool:
-    return any(state is not None and state.kind == "folder" for state in (change.before, change.after))
 
 
 async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> tuple[int, int]:

@@ -395,13 +395,13 @@ class Compactor:
         return (final_event, *events[1:])
 
 
-def _require_gain(event: HandoverMade, policy: ContextPolicy, usage: UsageGauge, freed: int) -> None:
+def _require_gain(event: HandoverMade, policy: ContextPolicy, gauge: UsageGauge, freed: int) -> None:
     """Raise CompactionRefused if a handover frees too few tokens.
 
     One that the user asked for may free as little as its draft said; only their own text not less than that.
     """
     if event.trigger is not HandoverTrigger.MANUAL:
-        if freed >= max(1, planner.least_gain(policy, usage)):
+        if freed >= max(1, planner.least_gain(policy, gauge)):
             return
         why = _text(
             "It would free only {tokens} tokens, less than {share} % of the context window.",

@@ -55,12 +55,12 @@ class SummaryForecast(msgspec.Struct, frozen=True):
 class Forecast(msgspec.Struct, frozen=True):
     """What falls due next; tokens by our count.
 
-    `ripe` can leave the context now, `next` is the next rewrite: None if none pays off within `calls`: after
-    those, fewer than MAX_CALLS, the window is so full that it is summarized. `unobserved` counts toward
+    `cachable` can leave the context now, `next` is the next rewrite: None if none pays off within `calls`:
+    after those, fewer than MAX_CALLS, the window is so full that it is summarized. `unobserved` counts toward
     observations, `summary` is what a model is asked to write next, `outlook` when.
     """
 
-    ripe: int = 0
+    cachable: int = 0
     next: NextRewrite | None = None
     calls: int = MAX_CALLS
     unobserved: int = 0

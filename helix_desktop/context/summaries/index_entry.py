@@ -141,15 +141,15 @@ def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) ->
     return count
 
 
-def _argument_label(call: ToolCall | None, short: MaskedCall, digest: str) -> str:
+def _argument_label(call: ToolCall | None, masked_call: MaskedCall, digest: str) -> str:
     """Return which argument of which call a content was: an edit has the old text and the new one."""
     of_call = f"of {one_line(call.name)}" if call is not None else "of a call"
-    values, marked = decode_arguments(short.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
+    values, marked = decode_arguments(masked_call.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
     if not digest or not isinstance(values, dict):
         return f"argument {of_call}"
     name = next((n for n, value in values.items() if isinstance(value, str) and value.startswith(marked)), "")
     argument = f"argument {one_line(name)}" if name not in ("", WHOLE_KEY) else "argument"
-    target = call_target(short.arguments)
+    target = call_target(masked_call.arguments)
     of_target = "" if target.startswith(MARKER_START) else f" {target[:WHOLE_TARGET]}"
     return f"{argument} {of_call}{of_target}"
 

@@ -52,7 +52,7 @@ class PlacementReason(RewriteKind):
 
 
 class SweepReason(RewriteKind):
-    """Why a sweep was made: enough was ripe, or the provider's cache cold, or with another rewrite.
+    """Why a sweep was made: enough was ready, or the provider's cache cold, or with another rewrite.
 
     REFUSED: the model's server refused the images.
     """

@@ -32,6 +32,11 @@ class FileState(msgspec.Struct, frozen=True, omit_defaults=True):
     modified_ns: int = 0
 
 
+def is_folder(state: FileState | None) -> bool:
+    """Return True of the state of a folder; False where nothing is."""
+    return state is not None and state.kind == "folder"
+
+
 class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """A path of the workspace, by its components joined with `/`, before and after a change.
 

@@ -363,8 +363,8 @@ def _reuse_equal(previous: dict[Any, Any], redacted: dict[Any, Any]) -> dict[Any
     return previous if previous == redacted else redacted
 
 
-def _masked(call: ToolCall, short: MaskedCall | None) -> ToolCall:
-    return call if short is None else msgspec.structs.replace(call, arguments=short.arguments)
+def _masked(call: ToolCall, masked_call: MaskedCall | None) -> ToolCall:
+    return call if masked_call is None else msgspec.structs.replace(call, arguments=masked_call.arguments)
 
 
 def _needles(text: str, mark: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem
-from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.file_history.state import is_folder
 from helix_desktop.file_history.revert.current_paths import CurrentPathReader
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 
@@ -69,7 +69,7 @@ class _Check:
         Where that is the user's choice, the folder is their choice too, unless nothing is to replace it.
         """
         file = self._files[path]
-        if file.status in ("blocked", "same") or not _is_folder(file.present) or _is_folder(file.former):
+        if file.status in ("blocked", "same") or not is_folder(file.present) or is_folder(file.former):
             return
         if path in self._needed:
             self._block(path, "not_empty")
@@ -113,15 +113,11 @@ class _Check:
     def _is_undecided(self, parent: str) -> bool:
         """Return True if the user decides whether a folder comes."""
         file = self._files.get(parent)
-        return file is not None and file.status == "conflict" and _is_folder(file.former)
+        return file is not None and file.status == "conflict" and is_folder(file.former)
 
     def _parent_problem(self, parent: str) -> RevertProblem:
         file = self._files.get(parent)
-        if (
-            file is not None
-            and file.status != "blocked"
-            and (_is_folder(file.former) or file.present is None)
-        ):
+        if file is not None and file.status != "blocked" and (is_folder(file.former) or file.present is None):
             return ""
         if parent not in self._found:
             found = self._reader.read(parent)
@@ -138,7 +134,3 @@ class _Check:
 
     def _block(self, path: str, problem: RevertProblem) -> None:
         self._files[path] = msgspec.structs.replace(self._files[path], status="blocked", problem=problem)
-
-
-def _is_folder(state: FileState | None) -> bool:
-    return state is not None and state.kind == "folder"

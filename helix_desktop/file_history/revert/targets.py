@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.file_history.state import FileState, is_folder
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.revert.current_paths import CurrentPathReader, RevertTree, is_alike
 from helix_desktop.file_history.revert.folder_checks import parents_of
@@ -70,14 +70,14 @@ class TargetFinder:
         mode = 0o755
         for parent in parents_of(path):
             target = self._targets.get(parent)
-            if target is not None and target.state is None and _is_folder(target.present):
+            if target is not None and target.state is None and is_folder(target.present):
                 del self._targets[parent]  # something comes into it, so it stays
                 target = None
             state = target.state if target is not None else self._folder_state(parent)
             if state is None and target is None:
                 state = FileState("folder", mode=mode)  # it vanished: as the one it was in
                 self._targets[parent] = Target(None, state)
-            if not _is_folder(state):
+            if not is_folder(state):
                 raise refused(
                     text("{folder} isn't a folder, and {file} would be in it.", folder=parent, file=path),
                     paths=(path,),
@@ -93,7 +93,7 @@ class TargetFinder:
     def _check_emptied(self, path: str) -> None:
         """Let a folder stay in which something stays."""
         present, target = self._targets[path]
-        if not _is_folder(present) or _is_folder(target):
+        if not is_folder(present) or is_folder(target):
             return
         stays = [
             name
@@ -118,7 +118,3 @@ def refuse_busy(tree: RevertTree, paths: Iterable[str]) -> None:
             text("Wait until it ends, or stop it."),
             busy,
         )
-
-
-def _is_folder(state: FileState | None) -> bool:
-    return state is not None and state.kind == "folder"

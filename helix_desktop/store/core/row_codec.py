@@ -43,10 +43,10 @@ class RowType(Generic[T]):
         self._msgpack = msgspec.msgpack.Decoder(kind)
         self._json = msgspec.json.Decoder(kind)
 
-    def read(self, payload: bytes, json: bool) -> T:
+    def read(self, payload: bytes, is_json: bool) -> T:
         """Return the value that was written as `payload`. Raise RowDamaged."""
         try:
-            return self._json.decode(payload) if json else self._msgpack.decode(payload)
+            return self._json.decode(payload) if is_json else self._msgpack.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RowDamaged(f"the row's content is not understood ({error})") from error
 
@@ -118,5 +118,5 @@ def decode(key: bytes, row: bytes, row_type: RowType[T]) -> T:
         raise RowDamaged(f"the row was written in format {version}.{flags}, which is not known")
     payload = row[_HEAD.size : end]
     return row_type.read(
-        decompress(payload) if flags & _ZSTD_FLAG else payload, json=bool(flags & _JSON_FLAG)
+        decompress(payload) if flags & _ZSTD_FLAG else payload, is_json=bool(flags & _JSON_FLAG)
     )

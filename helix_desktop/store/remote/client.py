@@ -273,7 +273,7 @@ class RemoteStore(StoreSearch):
         answer = frame.decode(RpcAnswer)
         if answer.fault is not None:
             raise from_rpc_error(answer.fault)
-        return method.decode_result(bytes(answer.value), frame.json)
+        return method.decode_result(bytes(answer.value), frame.is_json)
 
     async def _is_stored(self, commit: Commit) -> bool:
         """Return True if the log holds the events of a commit where they belong."""

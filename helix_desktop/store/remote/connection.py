@@ -117,7 +117,7 @@ class OwnerConnection(asyncio.Protocol):
         head, self._head = self._head, None
         end = HEAD_BYTES + head.length
         with memoryview(self._buffer) as received:
-            frame = Frame(bytes(received[HEAD_BYTES:end]), head.json, head.is_progress)
+            frame = Frame(bytes(received[HEAD_BYTES:end]), head.is_json, head.is_progress)
         del self._buffer[:end]
         if head.is_progress:
             self._report_progress(head.id, frame)

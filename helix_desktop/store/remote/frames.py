@@ -42,7 +42,7 @@ class FrameHead(msgspec.Struct, frozen=True):
 
     length: int
     id: int
-    json: bool
+    is_json: bool
     is_progress: bool = False  # reports the progress of an answer
 
 
@@ -50,18 +50,18 @@ class Frame(msgspec.Struct, frozen=True):
     """An encoded value for the wire."""
 
     payload: bytes
-    json: bool = False
+    is_json: bool = False
     is_progress: bool = False
 
     def encode_head(self, request_id: int) -> bytes:
         """Return the bytes before the payload."""
-        form = _PROGRESS if self.is_progress else _JSON if self.json else _MSGPACK
+        form = _PROGRESS if self.is_progress else _JSON if self.is_json else _MSGPACK
         return _HEAD.pack(len(self.payload), PROTOCOL_VERSION, form, request_id)
 
     def decode(self, value_type: type[T]) -> T:
         """Return the value as `value_type`. Raise InvalidFrame."""
         try:
-            if self.json:
+            if self.is_json:
                 return msgspec.json.decode(self.payload, type=value_type)
             return msgspec.msgpack.decode(self.payload, type=value_type)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -73,7 +73,7 @@ def encode_frame(value: Any) -> Frame:
     try:
         return Frame(msgspec.msgpack.encode(value, enc_hook=plain_text))
     except OverflowError:
-        return Frame(msgspec.json.encode(value, enc_hook=plain_text), json=True)
+        return Frame(msgspec.json.encode(value, enc_hook=plain_text), is_json=True)
 
 
 def encode_progress(done: int, size: int) -> Frame:

@@ -78,13 +78,13 @@ class RpcMethod(Generic[T]):
         """Return the request that a client sends. Raise ValueError for text that is not Unicode."""
         return encode_frame((self.name, args, True) if wants_progress else (self.name, args))
 
-    def decode_args(self, request: RpcRequest, json: bool) -> tuple[Any, ...]:
+    def decode_args(self, request: RpcRequest, is_json: bool) -> tuple[Any, ...]:
         """Return the arguments of a request, for the owner. Raise InvalidFrame."""
-        return msgspec.structs.astuple(Frame(bytes(request.args), json).decode(self._args_type))
+        return msgspec.structs.astuple(Frame(bytes(request.args), is_json).decode(self._args_type))
 
-    def decode_result(self, value: bytes, json: bool) -> T:
+    def decode_result(self, value: bytes, is_json: bool) -> T:
         """Return the result in an answer, for the client. Raise InvalidFrame."""
-        result: T = Frame(value, json).decode(self._result_type)
+        result: T = Frame(value, is_json).decode(self._result_type)
         return result
 
 
@@ -99,8 +99,8 @@ class _CommitMethod(RpcMethod[None]):
         (commit,) = args
         return encode_frame((self.name, commit))
 
-    def decode_args(self, request: RpcRequest, json: bool) -> tuple[Any, ...]:
-        return (Frame(bytes(request.args), json).decode(Commit),)
+    def decode_args(self, request: RpcRequest, is_json: bool) -> tuple[Any, ...]:
+        return (Frame(bytes(request.args), is_json).decode(Commit),)
 
 
 COMMIT = _CommitMethod()

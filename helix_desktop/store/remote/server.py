@@ -98,7 +98,7 @@ class StoreServer:
         challenge = new_challenge()
         await _send_handshake(writer, encode_frame(challenge))
         head = read_frame_head(await reader.readexactly(HEAD_BYTES), MAX_HANDSHAKE_BYTES)
-        proof = Frame(await reader.readexactly(head.length), head.json).decode(ClientProof)
+        proof = Frame(await reader.readexactly(head.length), head.is_json).decode(ClientProof)
         await _send_handshake(
             writer, encode_frame(prove_owner(self._secret, challenge, proof, self._workspace_id, os.getpid()))
         )

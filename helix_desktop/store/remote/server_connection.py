@@ -89,14 +89,14 @@ class ClientConnection:
 
     async def _answer(self, head: FrameHead, payload: bytes, slots: AsyncExitStack) -> None:
         async with slots:
-            result = await self._handle_frame(Frame(payload, head.json), head.id)
+            result = await self._handle_frame(Frame(payload, head.is_json), head.id)
             await send_frame(self._writer, head.id, result, self._write_lock)
 
     async def _handle_frame(self, request_frame: Frame, request_id: int) -> Frame:
         try:
             request = request_frame.decode(RpcRequest)
             method = method_of(request)
-            args = method.decode_args(request, request_frame.json)
+            args = method.decode_args(request, request_frame.is_json)
             on_progress = (
                 ProgressSender(self._writer, request_id).report if request.wants_progress else no_progress
             )

@@ -20,7 +20,7 @@ from helix_desktop.domain.file_history.session_changes import (
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.state import ChangeKind, FileChange, FileState
+from helix_desktop.domain.file_history.state import ChangeKind, FileChange, FileState, is_folder
 
 RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "link", "folder", "same"]
 """What is drawn of a change; `same`: several changes that together left a file as it was."""
@@ -60,7 +60,7 @@ class FileRow:
     @property
     def is_folder(self) -> bool:
         """True of a folder that came or went without files."""
-        return any(state is not None and state.kind == "folder" for state in (self.before, self.after))
+        return is_folder(self.before) or is_folder(self.after)
 
     @property
     def last(self) -> RecordedChanges:

@@ -139,9 +139,9 @@ def _rewrite_part(
     forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge, after: RequestCost
 ) -> ForecastPart:
     due, ratio = forecast.next, gauge.ratio
-    ripe = (tr("Ready to be cached"), format_tokens(round(forecast.ripe * ratio)))
+    cachable = (tr("Ready to be cached"), format_tokens(round(forecast.cachable * ratio)))
     if due is None:
-        return ForecastPart(tr("Caching and noting"), (ripe,), _no_rewrite_text(forecast.calls))
+        return ForecastPart(tr("Caching and noting"), (cachable,), _no_rewrite_text(forecast.calls))
     before = gauge.used + round(due.grown * ratio)
     figures = (
         (tr("Comes"), _when_text(due.calls)),
@@ -149,7 +149,7 @@ def _rewrite_part(
         (tr("Sent again, once"), format_tokens(round(due.resent * ratio))),
         (tr("Request then"), _change_text(before, after.total)),
         (tr("New of these"), _with_price(format_tokens(after.fresh), after.cost)),
-        ripe,
+        cachable,
     )
     pause = tr(
         "It comes sooner after a pause of {time}, when the provider's cache has expired.",

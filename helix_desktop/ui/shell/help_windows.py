@@ -23,16 +23,16 @@ _OPENED_TOPICS = "opened_topics"
 class HelpWindows:
     """Guide and palette are made when they are asked for: the first paint does not wait for them."""
 
-    def __init__(self, window: QMainWindow, commands: WindowActions, layout_store: LayoutStore) -> None:
+    def __init__(self, window: QMainWindow, actions: WindowActions, layout_store: LayoutStore) -> None:
         """`layout_store` remembers which topics the user has opened."""
-        self._window, self._commands, self._layout_store = window, commands, layout_store
+        self._window, self._actions, self._layout_store = window, actions, layout_store
         self._theme = LIGHT
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
-        self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
-        commands.guide.triggered.connect(lambda: self.show_topic("context"))
-        commands.keys.triggered.connect(lambda: self.show_topic("keys"))
-        commands.commands_help.triggered.connect(lambda: self.show_topic("commands"))
+        self.command_list = CommandList(window.menuBar(), (actions.all_commands, actions.switch_workspace))
+        actions.guide.triggered.connect(lambda: self.show_topic("context"))
+        actions.keys.triggered.connect(lambda: self.show_topic("keys"))
+        actions.commands_help.triggered.connect(lambda: self.show_topic("commands"))
 
     def show_commands(self) -> None:
         """Show all commands."""
@@ -49,7 +49,7 @@ class HelpWindows:
         from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is None:
-            self.guide = GuideDialog(self._window, shortcuts(self._commands))
+            self.guide = GuideDialog(self._window, shortcuts(self._actions))
         retint(self.guide, self._theme)
         self.guide.show_topic(topic)
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
@@ -60,7 +60,7 @@ class HelpWindows:
         from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is not None:
-            self.guide.show_shortcuts(shortcuts(self._commands))
+            self.guide.show_shortcuts(shortcuts(self._actions))
 
     def hide_followed_links(self) -> None:
         """Hide the links to topics that the user has opened."""

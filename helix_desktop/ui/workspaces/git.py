@@ -20,15 +20,15 @@ _READING = frozenset({"read", "list", "search"})
 class GitController(QObject):
     """Asks for the states of workspaces when they may be others now, and shows those that are."""
 
-    def __init__(self, context: ControllerContext, workspaces: WorkspaceController) -> None:
+    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
         super().__init__(context.window)
         self._services, self._window = context.services, context.window
-        self._git, self._sidebar = context.services.git, workspaces.sidebar
+        self._git, self._sidebar = context.services.git, workspace_controller.sidebar
         self._git.listen(lambda _: self._sidebar.show_workspaces())
-        workspaces.workspace_opened.connect(self._git.refresh)
-        workspaces.session_updated.connect(self._on_update)
+        workspace_controller.workspace_opened.connect(self._git.refresh)
+        workspace_controller.session_updated.connect(self._on_update)
         context.window.commands.switch_workspace.triggered.connect(self._refresh_all)
-        self._session = workspaces.session_controller
+        self._session = workspace_controller.session_controller
         context.window.commands.commit_changes.triggered.connect(self._show_changes)
         context.window.activated.connect(self._refresh_open)
 

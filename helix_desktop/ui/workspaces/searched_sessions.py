@@ -20,15 +20,15 @@ async def searched_sessions(workspace: OpenWorkspace) -> list[SearchedSession]:
 
 
 async def show_message(
-    workspaces: WorkspaceController,
+    workspace_controller: WorkspaceController,
     navigation: SessionNavigation,
     place: tuple[str, str, int],
     terms: Sequence[str],
 ) -> None:
     """Show the message at a `place` (workspace, session, event), and mark the longest of the words there."""
     workspace_id, session, seq = place
-    await workspaces.open_in_front(workspace_id, session)
-    conversation = workspaces.session_controller.conversation
+    await workspace_controller.open_in_front(workspace_id, session)
+    conversation = workspace_controller.session_controller.conversation
     if conversation is not None and conversation.session.id == session:
         navigation.show_event(seq, mark=max(terms, key=len, default=""))
 

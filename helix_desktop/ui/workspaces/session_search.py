@@ -30,11 +30,14 @@ class SessionSearchPresenter(QObject):
     """Searches while the list has a filter, and forgets what it read once the user opens a session."""
 
     def __init__(
-        self, context: ControllerContext, workspaces: WorkspaceController, navigation: SessionNavigation
+        self,
+        context: ControllerContext,
+        workspace_controller: WorkspaceController,
+        navigation: SessionNavigation,
     ) -> None:
         super().__init__(context.window)
         self._sidebar, self._async_actions = context.window.sidebar, context.async_actions
-        self._active_workspace, self._workspaces = context.active_workspace, workspaces
+        self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._navigation = navigation
         self._words = ""
         self._terms: Sequence[str] = ()
@@ -119,4 +122,4 @@ class SessionSearchPresenter(QObject):
         """Open a session at a message that was found in it."""
         self._forget()
         place = (self._active_workspace.id, session, seq)
-        await show_message(self._workspaces, self._navigation, place, self._terms)
+        await show_message(self._workspace_controller, self._navigation, place, self._terms)

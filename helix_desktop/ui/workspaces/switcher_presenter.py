@@ -34,11 +34,14 @@ class SwitcherPresenter(QObject):
     """Lists when the switcher opens, searches while it is open, and forgets what it read when it closes."""
 
     def __init__(
-        self, context: ControllerContext, workspaces: WorkspaceController, navigation: SessionNavigation
+        self,
+        context: ControllerContext,
+        workspace_controller: WorkspaceController,
+        navigation: SessionNavigation,
     ) -> None:
         super().__init__(context.window)
         self._services, self._async_actions = context.services, context.async_actions
-        self._switcher, self._workspaces = context.window.switcher, workspaces
+        self._switcher, self._workspace_controller = context.window.switcher, workspace_controller
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
         self._search: MessageSearch | None = None
         self._terms: Sequence[str] = ()  # of the hits that are listed
@@ -46,16 +49,18 @@ class SwitcherPresenter(QObject):
         switcher, start = self._switcher, context.async_actions.start
         switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
         switcher.closed.connect(self._forget)
-        workspaces.workspace_opened.connect(lambda _: start(self._list_again(), "list sessions"))
+        workspace_controller.workspace_opened.connect(lambda _: start(self._list_again(), "list sessions"))
         switcher.messages_requested.connect(self._request)
         switcher.session_selected.connect(
-            lambda *where: start(workspaces.open_in_front(*where), "open session")
+            lambda *where: start(workspace_controller.open_in_front(*where), "open session")
         )
         switcher.message_selected.connect(
-            lambda *place: start(show_message(workspaces, navigation, place, self._terms), "show message")
+            lambda *place: start(
+                show_message(workspace_controller, navigation, place, self._terms), "show message"
+            )
         )
         switcher.new_session_requested.connect(
-            lambda identity: start(workspaces.new_session_in(identity), "new session")
+            lambda identity: start(workspace_controller.new_session_in(identity), "new session")
         )
 
     async def _show_sessions(self) -> None:
@@ -86,7 +91,7 @@ class SwitcherPresenter(QObject):
             kind,
             translate(summary.counts.text) if summary.counts is not None else "",
         )
-        conversation = self._workspaces.session_controller.conversation
+        conversation = self._workspace_controller.session_controller.conversation
         return SessionRow(
             session.workspace_id,
             summary.id,

@@ -478,7 +478,7 @@ def test_a_commit_crosses_the_wire_as_the_list_of_its_fields() -> None:
     fields = (commit.session, commit.events, commit.contents, commit.recalls, commit.summary, False)
     assert COMMIT.request(commit) == encode_frame(("commit", fields))
     shorter = encode_frame(("commit", ("s", [user_message_event(1)])))
-    args = COMMIT.decode_args(shorter.decode(RpcRequest), shorter.json)
+    args = COMMIT.decode_args(shorter.decode(RpcRequest), shorter.is_json)
     assert args == (Commit("s", [user_message_event(1)]),)
 
 

@@ -62,7 +62,7 @@ def test_a_provider_can_be_made_for_every_vendor(vendor: Vendor) -> None:
     assert created.base_url.startswith("https://") == bool(vendor.hosts)
     assert not vendor.hosts or CATALOG.vendor_for(vendor.base_url) is vendor
     for model in vendor.begin:
-        assert created.resolved_spec(model, CATALOG).values["window"].origin == "catalogue", model
+        assert created.resolved_spec(model, CATALOG).values["window"].origin == "catalog", model
 
 
 def test_a_dated_version_has_the_figures_of_its_model() -> None:
@@ -85,14 +85,14 @@ def test_another_server_gets_limits_by_name_but_no_prices() -> None:
 
 
 def test_a_vendor_knows_no_other_vendor_s_models() -> None:
-    assert provider(CLAUDE).resolved_spec("gpt-5.5", CATALOG).values["window"].origin == "usual"
+    assert provider(CLAUDE).resolved_spec("gpt-5.5", CATALOG).values["window"].origin == "assumed"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "localhost:1234", "[::1]:8080"])
 def test_a_local_server_decides_the_window_of_open_models(host: str) -> None:
     server = provider(f"http://{host}/v1")
-    assert server.resolved_spec("gpt-oss:20b", CATALOG).values["window"].origin == "usual"
-    assert server.resolved_spec("openai/gpt-oss-20b", CATALOG).values["window"].origin == "usual"
+    assert server.resolved_spec("gpt-oss:20b", CATALOG).values["window"].origin == "assumed"
+    assert server.resolved_spec("openai/gpt-oss-20b", CATALOG).values["window"].origin == "assumed"
     assert server.model_info("claude-opus-5-5", CATALOG).window == 1_000_000  # a gateway on this machine
 
 
@@ -108,7 +108,7 @@ def test_the_user_comes_before_the_server_and_both_before_the_catalog() -> None:
     assert (facts["window"].value, facts["window"].origin) == (64_000, "you")
     assert (facts["output"].value, facts["output"].origin) == (32_000, "server")
     assert facts["output"].source == "its list of models"
-    assert (facts["price_in"].value, facts["price_in"].origin) == (4.0, "catalogue")
+    assert (facts["price_in"].value, facts["price_in"].origin) == (4.0, "catalog")
     assert (facts["images"].value, facts["images"].origin) == (False, "you")
 
 

@@ -36,7 +36,7 @@ def reported_specs(origin: SpecOrigin, **figures: float) -> SourcedSpec:
 def test_an_unknown_model_gets_marked_defaults() -> None:
     facts = resolve_spec().values
     assert (facts["window"].value, facts["reserve"].value) == (DEFAULT_WINDOW, DEFAULT_RESERVE)
-    assert {fact.origin for fact in facts.values()} == {"usual"}
+    assert {fact.origin for fact in facts.values()} == {"assumed"}
 
 
 def test_the_first_source_wins_and_the_next_fills_its_gaps() -> None:
@@ -48,9 +48,7 @@ def test_the_first_source_wins_and_the_next_fills_its_gaps() -> None:
 
 
 def test_a_request_limit_below_the_window_is_the_reserve() -> None:
-    assert (
-        resolve_spec(reported_specs("catalogue", window=400_000, input=272_000)).number("reserve") == 128_000
-    )
+    assert resolve_spec(reported_specs("catalog", window=400_000, input=272_000)).number("reserve") == 128_000
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
+from helix_desktop.domain.file_history.state import is_folder
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.file_changes import changed_files_text
@@ -73,7 +74,7 @@ def files_changed(plan: RevertPlan, choices: Mapping[str, RevertChoice]) -> int:
 
 
 def _is_folder(file: PlannedFile) -> bool:
-    return any(state is not None and state.kind == "folder" for state in (file.present, file.former))
+    return is_folder(file.present) or is_folder(file.former)
 
 
 def revert_button_text(plan: RevertPlan, count: int) -> str:
@@ -96,10 +97,10 @@ def _first_path(plan: RevertPlan) -> str:
     return next((file.path for file in plan.files if file.status != "same"), "")
 
 
-def done_text(plan: RevertPlan, count: int, undone: RevertScope | None = None) -> str:
+def done_text(plan: RevertPlan, count: int, undone_scope: RevertScope | None = None) -> str:
     """Return what was done to so many files; `undone` is the scope of a revert that the plan undid."""
-    if undone is not None:
-        return _undone_text(undone, changed_files_text(count, _first_path(plan)))
+    if undone_scope is not None:
+        return _undone_text(undone_scope, changed_files_text(count, _first_path(plan)))
     match plan.scope:
         case "redo":
             return tr.plural(count, "%n file redone.", "%n files redone.")

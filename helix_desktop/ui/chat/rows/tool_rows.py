@@ -231,16 +231,18 @@ class ToolRows:
         self._rows |= {row.key: row for row in changed}
         return changed
 
-    def _updated(self, seq: int, row: ToolRow, transcript: Transcript, standings: MessageStates) -> ToolRow:
+    def _updated(
+        self, seq: int, row: ToolRow, transcript: Transcript, window_states: MessageStates
+    ) -> ToolRow:
         item = transcript.item(seq)
         assert item is not None  # every answer here was applied
         assert isinstance(item.event, ToolAnswered)
         if _output_form(seq, item.event, transcript) != (row.form, row.instructions, row.chosen_by):
             row = _with_shown_form(row, item.event, transcript)
-        return self._with_badge(row, standings, transcript)
+        return self._with_badge(row, window_states, transcript)
 
-    def _with_badge(self, row: ToolRow, standings: MessageStates, transcript: Transcript) -> ToolRow:
-        badge: Badge = standings.state_of(row.answer_seq) if row.digest else ""
+    def _with_badge(self, row: ToolRow, window_states: MessageStates, transcript: Transcript) -> ToolRow:
+        badge: Badge = window_states.state_of(row.answer_seq) if row.digest else ""
         if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
         return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))

@@ -83,7 +83,7 @@ class ChangesController(QObject):
         )
 
     async def _carry_out(
-        self, make_plan: MakePlan, origin: str = "", undone: RevertScope | None = None
+        self, make_plan: MakePlan, origin: str = "", undone_scope: RevertScope | None = None
     ) -> None:
         """Carry out a plan for the session on screen, or (named) for another that a revert stands in."""
         where = self._on_screen()
@@ -94,7 +94,7 @@ class ChangesController(QObject):
         done = await self._reverts.carry_out(workspace, origin or session, plan)
         await self._session_controller.changes.refresh()  # what is on screen when it is reported
         if done is not None:
-            self._reverts.report(workspace, session, done, undone)
+            self._reverts.report(workspace, session, done, undone_scope)
 
     async def _accept(self, paths: Sequence[str]) -> None:
         where = self._on_screen()

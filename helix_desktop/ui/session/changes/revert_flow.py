@@ -87,12 +87,16 @@ class RevertFlow:
         self._done.pop(self._window.banners.context_ids, None)
 
     def report(
-        self, workspace: OpenWorkspace, session: str, done: DoneRevert, undone: RevertScope | None = None
+        self,
+        workspace: OpenWorkspace,
+        session: str,
+        done: DoneRevert,
+        undone_scope: RevertScope | None = None,
     ) -> None:
         """Say in a session what was done, or that a revert (scope `undone`) was undone, with the way back."""
         self._done[workspace.id, session] = done
         actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
-        what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
+        what = done_text(done.plan, done.count, undone_scope) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
         if done.capture:
             name = revert_name(done.plan.scope)

@@ -155,7 +155,7 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 
 def _placeholders(spec: ResolvedModelSpec) -> tuple[str | None, str | None]:
     """Return a dash for window and price where nobody says them."""
-    window = "—" if spec.values["window"].origin == "usual" else None
+    window = "—" if spec.values["window"].origin == "assumed" else None
     price = None if spec.number("price_in") or spec.number("price_out") else "—"
     return window, price
 

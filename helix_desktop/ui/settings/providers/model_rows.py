@@ -24,8 +24,8 @@ NUMBERS = frozenset({1, 2, 3})
 _ORIGINS: dict[SpecOrigin, str] = {
     "you": text("you"),
     "server": text("server"),
-    "catalogue": text("catalog"),
-    "usual": text("assumed"),
+    "catalog": text("catalog"),
+    "assumed": text("assumed"),
 }
 """Who says so, in words."""
 
@@ -71,7 +71,7 @@ def cell_text(row: ModelRow, column: int) -> str:
         case 1:
             window = row.spec.values["window"]
             tokens = format_integer(int(window.value))
-            return f"≈ {tokens}" if window.origin == "usual" else tokens
+            return f"≈ {tokens}" if window.origin == "assumed" else tokens
         case 2:
             output = int(row.spec.number("output"))
             return format_integer(output) if output else UNKNOWN
@@ -113,7 +113,7 @@ def spec_source_text(fact: SourcedValue) -> str:
     """Who says so, and where."""
     if fact.origin == "you":
         return translate(_ORIGINS["you"])
-    if fact.origin == "catalogue":
+    if fact.origin == "catalog":
         return tr("catalog: {source}", source=fact.source)
     return translate(fact.source)
 

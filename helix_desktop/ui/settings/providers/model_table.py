@@ -74,7 +74,7 @@ class _ModelTableModel(QAbstractTableModel):
         return icon("star", self.theme.accent_text if row.is_default else self.theme.faint, 14)
 
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
-        assumed = column == 1 and row.spec.values["window"].origin == "usual"
+        assumed = column == 1 and row.spec.values["window"].origin == "assumed"
         dim = assumed or column == len(COLUMNS) - 1 or cell_text(row, column) == UNKNOWN
         return QColor(self.theme.faint) if dim else None
 

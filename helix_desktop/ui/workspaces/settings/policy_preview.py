@@ -91,20 +91,20 @@ class PolicyPreview:
         conversation: Conversation | None,
         edited: ContextPolicy,
         in_use: ContextPolicy,
-        workspace: ContextPolicy,
+        workspace_policy: ContextPolicy,
     ) -> None:
         """Compare the policy on the page with the one in use; `workspace` is what other sessions have."""
         if conversation is not self._conversation:
             self._conversation, self._is_compared = conversation, False
         policies = {EDITED: edited, IN_USE: in_use}
-        if workspace != in_use:
-            policies[WORKSPACE] = workspace
+        if workspace_policy != in_use:
+            policies[WORKSPACE] = workspace_policy
         policies |= {name: PROFILES[name] for name in reversed(tuple(PROFILES))}
         is_other = policies != self._policies
         self._policies = policies
         policy, reference = (key if key in policies else IN_USE for key in self._compared)
         if not self._is_compared:
-            policy, reference = EDITED, WORKSPACE if edited == in_use != workspace else IN_USE
+            policy, reference = EDITED, WORKSPACE if edited == in_use != workspace_policy else IN_USE
         self._compared = policy, reference
         if is_other or self._loaded != self._present() or self._task is None:
             self.update()

@@ -35,7 +35,7 @@ def test_a_rent_sweep_saves_an_amount_within_its_bounds(size: int) -> None:
 
 
 def test_a_rent_sweep_waits_until_it_pays() -> None:
-    """What follows the first ripe output makes a sweep expensive: with more there, it waits longer."""
+    """What follows the first candidate makes a sweep expensive: with more there, it waits longer."""
     near = build_history(30, size=2_000, policy=disable_folding(BALANCED))
     longer = SessionSimulator(disable_folding(BALANCED))
     longer.send_message("word " * 4_000)
@@ -98,17 +98,17 @@ def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
     assert undone <= set(again.masked)
 
 
-def check_due_is_a_subset_of_ripe(simulator: SessionSimulator, policy: ContextPolicy) -> None:
-    """At once takes all ripe outputs except undone ones; what never ran is never ripe."""
-    ripe = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy)}
+def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: ContextPolicy) -> None:
+    """At once takes all outputs that are ready except undone ones; what never ran is never ready."""
+    candidates = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy)}
     due_sweep = planner.sweep_due(simulator.transcript, policy, REFERENCE_WINDOW)
-    assert set(due_sweep.masked if due_sweep else ()) <= ripe
+    assert set(due_sweep.masked if due_sweep else ()) <= candidates
     if policy.enabled:
         at_once = planner.sweep_due(
             simulator.transcript, msgspec.structs.replace(policy, sweep="at once"), REFERENCE_WINDOW
         )
-        assert set(at_once.masked if at_once else ()) == ripe - simulator.transcript.sweep_exempt
-    for seq in ripe:
+        assert set(at_once.masked if at_once else ()) == candidates - simulator.transcript.sweep_exempt
+    for seq in candidates:
         item = simulator.transcript.item(seq)
         assert item is not None
         assert isinstance(item.event, ToolAnswered | AssistantSpoke)
@@ -133,7 +133,7 @@ def check_a_marker_names_its_content(simulator: SessionSimulator) -> None:
 @given(histories(), st.sampled_from([*PROFILES.values()]))
 def test_sweeps_of_any_history(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """The last check sweeps everything."""
-    check_due_is_a_subset_of_ripe(simulator, policy)
+    check_due_is_a_subset_of_candidates(simulator, policy)
     check_a_marker_names_its_content(simulator)
 
 
