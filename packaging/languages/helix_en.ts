@@ -8306,6 +8306,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>Use the summary of {time} again: no request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>What to keep, for example open questions (optional)</source>
             <translation type="unfinished" />
         </message>

@@ -42,6 +42,7 @@ class HandoverDialog(Themed, SizedDialog):
     write_requested = Signal(str, int)  # focus, and the last event to cover (0: as far as possible)
     cancel_requested = Signal()  # of the writing
     commit_requested = Signal(str)  # the text of the six sections
+    redo_requested = Signal()  # of the undone summary of the range
 
     def __init__(self, parent: QWidget, former_title: str = "") -> None:
         """Start with the choice; `former_title` is that of the handover that is written again."""
@@ -78,6 +79,7 @@ class HandoverDialog(Themed, SizedDialog):
             pages.append(page)
         self._pages = FittedStack(*pages, self.draft_page)
         self.draft_button = PushButton(tr("Write draft"), "primary", name="write_draft")
+        self.redo_button = PushButton("", "primary", name="redo_handover")
         self.commit_button = PushButton(tr("Compact"), "primary", name="hand_over")
         self.cancel_button = PushButton(tr("Cancel"), name="cancel")
         self._lay_out()
@@ -124,6 +126,11 @@ class HandoverDialog(Themed, SizedDialog):
         words = tr("This range may free little, or less than the summary takes. The draft shows its figures.")
         self._gain.setText(words if is_shown else "")
         self._gain.setVisible(is_shown)
+
+    def show_undone_summary(self, time: str) -> None:
+        """Offer the undone summary of the range that was made at this time; empty: there is none."""
+        self.redo_button.setText(tr("Use the summary of {time} again: no request", time=time) if time else "")
+        self._show_buttons()
 
     def show_writing(self, phase: Phase, text: str = "") -> None:
         """Show how far the writing is, and what has arrived."""
@@ -189,7 +196,11 @@ class HandoverDialog(Themed, SizedDialog):
         )
         choice.setMinimumHeight(_CHOICE_PX)
         buttons = FlowBox(
-            [self.estimate_label, self.cancel_button, self.draft_button, self.commit_button], right_from=1
+            [
+                *(self.estimate_label, self.cancel_button),
+                *(self.draft_button, self.redo_button, self.commit_button),
+            ],
+            right_from=1,
         )
         words = column(self._title, self._lead, gap=5)
         layout = column(words, choice, self._pages, self._problem, buttons, margins=DIALOG_MARGINS, gap=12)
@@ -205,6 +216,7 @@ class HandoverDialog(Themed, SizedDialog):
         self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
         self.range_box.currentIndexChanged.connect(lambda _: self._show_purpose())
         self.focus_input.returnPressed.connect(self.draft_button.click)
+        self.redo_button.clicked.connect(self.redo_requested)
         self.commit_button.clicked.connect(lambda: self.commit_requested.emit(self.editor.toPlainText()))
         self.cancel_button.clicked.connect(self.reject)
         self.editor.textChanged.connect(self._edited)
@@ -218,9 +230,16 @@ class HandoverDialog(Themed, SizedDialog):
         writing = step == "writing"
         self.range_box.setEnabled(not writing and self.range_box.count() > 1)
         self.focus_input.setEnabled(not writing)
-        self.draft_button.setVisible(not writing)
-        self.draft_button.setText(tr("Write again") if step == "draft" else tr("Write draft"))
-        restyle(self.draft_button, "kind", "" if step == "draft" else "primary")
-        self.commit_button.setVisible(step == "draft")
+        self._show_buttons()
         self.cancel_button.setText(tr("Stop") if writing else tr("Cancel"))
         self.fit_height((_SMALL if step == "choose" else _SIZE)[1])
+
+    def _show_buttons(self) -> None:
+        """Show the buttons of the step; the first of those that lead on is the marked one."""
+        step = self.step
+        has_summary = step == "choose" and bool(self.redo_button.text())
+        self.draft_button.setVisible(step != "writing")
+        self.draft_button.setText(tr("Write again") if step == "draft" else tr("Write draft"))
+        restyle(self.draft_button, "kind", "" if step == "draft" or has_summary else "primary")
+        self.redo_button.setVisible(has_summary)
+        self.commit_button.setVisible(step == "draft")

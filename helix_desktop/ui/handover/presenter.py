@@ -31,6 +31,7 @@ from helix_desktop.ui.handover.rows import (
 )
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import writer_name
+from helix_desktop.words.times import format_time_of_day
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
@@ -64,6 +65,8 @@ class HandoverPresenter:
         self._is_whole = False  # whether the draft is for a new session
         self._draft_task: asyncio.Task[None] | None = None
         self._is_open = True
+        self._undone_seq = 0  # of the undone handover of the chosen range
+        self.dialog.redo_requested.connect(self._redo)
         self.dialog.write_requested.connect(self._start_draft)
         self.dialog.cancel_requested.connect(self._stop)
         self.dialog.draft_page.compare_requested.connect(self._compare)
@@ -107,8 +110,27 @@ class HandoverPresenter:
     def _estimate(self) -> None:
         """Show what a draft up to the chosen end will take."""
         upto = self.dialog.range_box.currentData() or 0
+        self._show_undone(upto)
         self.dialog.show_estimate(tr("Counting tokens…"))
         self._async_actions.start(self._show_estimate(upto), "estimate-handover")
+
+    def _show_undone(self, upto: int) -> None:
+        """Offer the newest undone handover of the same messages, which takes no request."""
+        session = self._conversation.session
+        handovers = session.transcript.rewrites.handovers
+        undone = (
+            seq
+            for seq in sorted(handovers, reverse=True)
+            if handovers[seq].upto == upto and not handovers[seq].origin and session.transcript.can_redo(seq)
+        )
+        self._undone_seq = 0 if self._repeated_seq else next(undone, 0)
+        at_ms = session.log[self._undone_seq - 1].at if self._undone_seq else 0
+        self.dialog.show_undone_summary(format_time_of_day(at_ms))
+
+    def _redo(self) -> None:
+        """Let the undone handover hold again."""
+        self._async_actions.start(self._conversation.window.redo(self._undone_seq), "redo")
+        self.dialog.accept()
 
     async def _show_estimate(self, upto: int) -> None:
         try:

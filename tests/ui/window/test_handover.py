@@ -211,6 +211,10 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
     assert rig.conversation.window.measure()[0] == before
+    press(await _open(rig), "redo_handover")
+    await until(lambda: rig.conversation.session.transcript.handover, "used again without a request")
+    assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 1)
+    await _undo(rig)
 
 
 async def _check_invalid_text(rig: WindowRig) -> None:
