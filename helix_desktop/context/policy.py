@@ -19,7 +19,7 @@ SweepMode = Literal["rent", "fixed", "at once"]
 SubagentProfile = Literal["same", "lean", "balanced", "classic", "plain"]
 """The profile of a workspace's subagents; "same": they work under the workspace's own numbers."""
 REFERENCE_WINDOW = 128_000  # tokens of the window that the numbers below were measured for
-_MIN_SCALE = 0.125
+_MIN_SCALE = 0.125  # share of the numbers that a small window has at least
 
 
 class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,7 +26,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Self-check")
 text = TextContext("Self-check")
 
-_WIDTH = 14
+_WIDTH = 14  # characters of the column of names
 Check = Callable[[], Awaitable[str]]
 
 

@@ -28,7 +28,7 @@ FIGURES = (*_LIMITS, *_PRICES)
 
 _CAPABILITIES = ("tools", "images", "reasoning")
 _RESERVE_SHARES = (16, 4)  # of the window: what an answer usually gets, and the most it may get
-_MAX_RESERVE = 32_000
+_MAX_RESERVE = 32_000  # tokens
 
 
 class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

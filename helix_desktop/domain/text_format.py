@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
-FIRST_LINE_CAP = 60
-_TITLE_CAP = 500
-_SHOWN_CAP = 80
+FIRST_LINE_CAP = 60  # characters
+_TITLE_CAP = 500  # characters of a title
+_SHOWN_CAP = 80  # characters
 _KILO = 1024
 _NUMBER = re.compile(r" \(\d+\)$")  # of a session that continues another one, or branches from it
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+")

@@ -16,7 +16,7 @@ from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.recording import as_message, with_turn_ends
 
 RULE = "store every amount of money as a whole number of cents, never as a float or a text with a comma."
-_RULES = 120
+_RULES = 120  # lines
 _VERBS = ("check", "name", "sort", "group", "test", "log", "document")
 _THINGS = ("reports", "invoices", "exports", "migrations", "endpoints", "screens", "jobs", "queries")
 _WAYS = ("before a release", "by their owner", "in one place", "with a date", "without a network")

@@ -13,7 +13,7 @@ COMPACT_FACTOR = 4  # a compact form may take so many times the tokens of a prev
 MAX_CHUNKS = 6  # more would not be through within the deadline
 WORDS_PER_TOKEN = 0.6  # asked of the model: below the common 0.75, so that the form stays within its tokens
 _CODE = 16  # hex digits that fence the output: no output can hold the beginning of its own digest
-_TARGET_CAP = 120
+_TARGET_CAP = 120  # characters of a call's target
 _HEAD = 0.6  # share of what stays of a text whose middle is left out
 
 

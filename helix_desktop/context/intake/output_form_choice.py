@@ -18,7 +18,7 @@ INSTRUCTIONS_CAP = 1_000  # characters of the instructions for a compact form
 MEASURED_ANSWERS = 5  # newest answers of a model that say how fast it is
 _SLOW_FACTOR = 2  # answers that a choice may take: one to the question, one that extracts
 _MAX_EXTENSION = 6  # times the policy's deadline that a slow model gets at most
-_NAME_CAP = 80
+_NAME_CAP = 80  # characters of a name that is quoted
 _OPTION_LINE = re.compile(r"(?:- |<number>: )(compact|preview|full)\b")
 _CHOICE = re.compile(
     r"[\W_]*(?:output\s*)?#?(?P<number>\d{1,4})[\W_]{1,6}(?P<form>compact|preview|full)\b"

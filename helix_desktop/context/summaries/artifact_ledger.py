@@ -44,7 +44,7 @@ from helix_desktop.domain.files.use import is_task_tool
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
 
-_CHARS_PER_TOKEN = 3
+_CHARS_PER_TOKEN = 3  # of paths and commands, a low estimate
 _LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
 _WITH_CONTENT: tuple[ToolKind, ...] = ("read", "write", "edit")  # calls whose content tells what is stored
 _EDITED: tuple[StoredContent, ...] = ("before edits", "part before edits")

@@ -23,8 +23,8 @@ from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.typed_text import typed_text
 
 OPENING, LAST_REQUEST = "The user asked", "Last request covered here"
-_PER_SECTION = 8
-_SENTENCE_CAP = 240
+_PER_SECTION = 8  # bullets
+_SENTENCE_CAP = 240  # characters
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)

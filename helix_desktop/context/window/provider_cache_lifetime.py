@@ -15,7 +15,7 @@ from helix_desktop.domain.messages import ModelInfo, Usage
 SHORT_S, LONG_S = 300, 3_600
 """The two lifetimes that providers offer, in seconds: the usual one, and the one that is asked for."""
 
-_MIN_SAVING = 0.15
+_MIN_SAVING = 0.15  # share of the cost that has to be saved
 _MAX_CALLS = 50  # of the newest ones: what a session does now counts, at a cost that does not grow
 
 

@@ -26,8 +26,8 @@ file (hard links), a name that is no text, no room left in the quota, the app's 
 """
 
 
-MAX_FILE = 20 * 1024 * 1024
-QUOTA = 2 * 1024 * 1024 * 1024
+MAX_FILE = 20 * 1024 * 1024  # bytes
+QUOTA = 2 * 1024 * 1024 * 1024  # bytes
 
 
 class FileCoverageSettings(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
 from helix_desktop.replay.policy.sums import RequestSums
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint, partly_exact
 
-MS = 1_000
+MS = 1_000  # in a second
 _ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
 _TEXTS_AT_ONCE = 200  # read between two such looks
 _SHORT_OUTPUTS = 32_768  # remembered; what is new in them has 6,000 characters at most

@@ -15,9 +15,9 @@ _CHUNK_CHARS = 256 * 1024  # characters
 _CHUNK_BYTES = 256 * 1024
 _RELEASE_LINES = 10_000  # lines
 _ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
-_MIN_CHUNK = 200
+_MIN_CHUNK = 200  # characters of a part of a long line, at least
 _NUMBER_TOKENS = 3  # tokens of a line number and its colon
-_MARGIN = 0.85
+_MARGIN = 0.85  # share of a page's tokens: those of a line are not spread evenly
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 LinePosition = tuple[int, int]

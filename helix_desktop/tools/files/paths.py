@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.tools.errors import path_refused
 
-_MAX_LENGTH = 4096
+_MAX_LENGTH = 4096  # characters
 _STARTUP = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile",
     ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xsessionrc", ".inputrc",

@@ -23,7 +23,7 @@ from helix_desktop.tools.tool import UnguardedTool
 
 _WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
 _RANGE_CAP = 4 * _WHOLE_CAP
-_SNIFF = 8192
+_SNIFF = 8192  # bytes
 
 
 class ReadFileArguments(Arguments, frozen=True):

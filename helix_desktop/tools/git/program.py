@@ -23,7 +23,7 @@ from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 
 OUTPUT_CAP = 16 * 1024 * 1024  # bytes: about 100,000 lines of a status
-_CONFIG_CAP = 256 * 1024
+_CONFIG_CAP = 256 * 1024  # bytes
 _PROGRAM = "git.exe" if os.name == "nt" else "git"
 _OFF = (
     "core.fsmonitor=",

@@ -21,7 +21,7 @@ _NAME = "rg.exe" if os.name == "nt" else "rg"
 _OPTIONS = ("--no-config", "--color=never", "--line-number", "--max-columns=400", "--max-columns-preview")
 _TIMEOUT_S = 30.0
 _NO_MATCH, _TROUBLE = 1, 2
-_CAP = 16 * 1024 * 1024
+_CAP = 16 * 1024 * 1024  # bytes of output
 
 
 def find_ripgrep() -> Path | None:

@@ -32,7 +32,7 @@ _TEXT_TYPES = re.compile(
     r"text/|application/(?:[\w.+-]*(?:json|xml|javascript|yaml|toml)|x-sh|sql)", re.IGNORECASE
 )
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
-_SNIFF = 2_048
+_SNIFF = 2_048  # bytes
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Return the numeric addresses of a host, for a port. Raises OSError."""

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.unicode_safety import first_hidden
 
-_MAX_LENGTH = 2_000
+_MAX_LENGTH = 2_000  # characters
 _PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _FIX = "Give a whole address such as https://example.org/page."

@@ -33,7 +33,7 @@ _HEADING, _FILE, _STEP = 38, 48, 32  # pixels of a turn, a file, a step
 _EDGE, _GAP = 12, 8
 _ICON, _CHEVRON = 16, 13
 FOLD_PX = 30  # pixels from the left in which a click folds
-_STEP_X = 38
+_STEP_X = 38  # pixels
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | _VCENTER
 

@@ -14,7 +14,7 @@ from helix_desktop.ui.design.themed import Themed
 Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "limit", "mark"]
 
 _RAIL_X = 15.0  # pixels from the edge to the rail
-_CARD_X = 38
+_CARD_X = 38  # pixels
 _TOP_PX = 5  # between two cards, half of it
 
 

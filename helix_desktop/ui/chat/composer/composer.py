@@ -27,7 +27,7 @@ tr = Translator("Composer")
 
 PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
-_MAX_WIDTH = 788
+_MAX_WIDTH = 788  # pixels
 _BUTTON, _LINE = 32, 26  # heights of the button that sends and of the others
 
 

@@ -13,7 +13,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
-_MAX_WIDTH = 788
+_MAX_WIDTH = 788  # pixels
 _TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
 
 

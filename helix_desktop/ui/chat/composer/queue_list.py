@@ -20,7 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Composer")
 
 _MAX_HEIGHT = 168  # pixels; more than four lines are scrolled
-_BUTTON_SIZE = 26
+_BUTTON_SIZE = 26  # pixels
 
 
 class _EditField(Themed, Editor):

@@ -22,9 +22,9 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Composer")
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
-_MAX_HEIGHT = 190
+_MAX_HEIGHT = 190  # pixels
 _MAX_LOOKBACK_ROWS = 400  # rows; an older list says nothing of the work under way
-_ICON_SIZE = 15
+_ICON_SIZE = 15  # pixels
 
 
 class _StatusIcon(Themed, QWidget):

@@ -29,7 +29,7 @@ from helix_desktop.words.direction import END_OF_ISOLATE, LEFT_TO_RIGHT_ISOLATE
 
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
 _LEADING = 134  # line height in per cent
-_CODE_LEADING = 114
+_CODE_LEADING = 114  # percent of the height of a line
 _INLINE_CODE_PADDING = 3.0  # pixels on both sides of inline code, so that its background touches no letter
 _BOTH = 2  # directions
 _FROM_RIGHT = Qt.LayoutDirection.RightToLeft

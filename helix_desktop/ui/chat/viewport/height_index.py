@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-_BLOCK = 512
+_BLOCK = 512  # rows
 
 
 class HeightIndex:

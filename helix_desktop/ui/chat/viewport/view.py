@@ -48,7 +48,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Chat")
 
 _LINE = 44.0  # pixels an arrow key scrolls
-_PAGE_OVERLAP = 48.0
+_PAGE_OVERLAP = 48.0  # pixels
 
 SCROLL_BAR_PX = 12
 """Width beside the rows: what stands below them leaves it free too, to be in line with them."""
