@@ -4857,7 +4857,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
-            <source>Noted: no longer sent</source>
+            <source>Noted</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5015,7 +5015,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
-            <source>Removed from context: no longer sent</source>
+            <source>Removed from context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5269,7 +5269,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
-            <source>Summarized: no longer sent</source>
+            <source>Summarized</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8306,7 +8306,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Use the summary of {time} again: no request</source>
+            <source>Use summary of {time}: no request</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -129,7 +129,7 @@ class HandoverDialog(Themed, SizedDialog):
 
     def show_undone_summary(self, time: str) -> None:
         """Offer the undone summary of the range that was made at this time; empty: there is none."""
-        self.redo_button.setText(tr("Use the summary of {time} again: no request", time=time) if time else "")
+        self.redo_button.setText(tr("Use summary of {time}: no request", time=time) if time else "")
         self._show_buttons()
 
     def show_writing(self, phase: Phase, text: str = "") -> None:

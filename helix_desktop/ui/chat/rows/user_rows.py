@@ -20,10 +20,10 @@ from helix_desktop.words.translation import translate
 text = TextContext("Chat")
 
 _CONTEXT_NOTES: dict[MessageState, TranslatableText] = {
-    "handed_over": text("Summarized: no longer sent"),
-    "observed": text("Noted: no longer sent"),
-    "folded": text("Noted: no longer sent"),
-    "left_out": text("Removed from context: no longer sent"),
+    "handed_over": text("Summarized"),
+    "observed": text("Noted"),
+    "folded": text("Noted"),
+    "left_out": text("Removed from context"),
 }
 
 
