@@ -24,7 +24,7 @@ _USER_SAYS = " The user says: "
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 
 
-_LONG_COMMAND, _MANY_PLACES = 1_000, 1_000  # characters; what is less is decided in some milliseconds
+_LONG_COMMAND, _MANY_PLACES = 200, 200  # characters; what is less is decided in some milliseconds
 
 QuestionFilter = Callable[[str, ApprovalRequest], bool]
 """Returns True for the open approval requests of a session to evaluate again."""

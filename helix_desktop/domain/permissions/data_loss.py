@@ -30,11 +30,14 @@ _PATHS = re.compile(r"[^\s'\"=<>|;,:(){}]+")
 _OUTSIDE = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
 _REMOVING_CODE = re.compile(
     r"\b(?:rmtree|unlink|unlinkSync|rmSync|rmdirSync|rm_rf|rm_r|removeSync|os\.remove|truncate|File\.delete)\b"
+    r"|\brm(?:_f)?\("
 )
 _WRITING_CODE = re.compile(
-    r"\bwrite|\bopen\([^)\n]{0,200},\s*(?:mode=)?b?['\"][wx+]|\b(?:rename|os\.replace|move|copy\w*)\("
+    r"\bwrite|put_contents|\bopen\([^)\n]{0,200},\s*(?:mode=)?b?['\"]\s*\+?[wx+>]|\b(?:rename|os\.replace|move|copy\w*)\("
 )
-_STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|\bqq?[({\[]([^)}\]\n]+)[)}\]]")
+_SED_FILE = re.compile(r"[wW][ \t]+([^\n;}]+)")
+_FEW = 8  # strings of a program that may be parts of one path
 _LONGEST_PATH = 4_096  # characters that a system takes
 _EMPTY = frozenset({"", ":", "true"})
 
@@ -148,25 +151,41 @@ def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:
         case name if name in _REMOVERS:
             is_recursive = name == "rimraf" or _has_option(words, "rR", "--recursive")
             yield from ((path, "tree" if is_recursive else "file") for path in operands)
-        case "find" if "-delete" in words:
-            yield from ((path, "tree") for path in found_paths(words))
+        case "find":
+            yield from _paths_of_find(words)
         case "dd":
             yield from ((word[3:], "file") for word in words if word.startswith("of="))
-        case "rsync" if any(word.startswith("--del") for word in words):
-            yield from ((path, "tree") for path in operands[-1:])
         case "cp" | "mv" | "install" | "ln" | "rsync":
             yield from _copied_paths(program, operands, root)
         case "tee" if not _has_option(words, "a", "--append"):
             yield from ((path, "content") for path in operands)
-        case "sed" | "perl" if any(re.match(r"-[A-Za-z]*i|--in-place", word) for word in words):
-            yield from ((path, "content") for path in operands)
+        case "sed" | "perl":
+            yield from _edited_paths(program.name, words, operands)
         case "git":
             moved, rest = git_words(words)
             yield from ((posixpath.join(moved, path), extent) for path, extent in git_paths(rest))
 
 
+def _paths_of_find(words: Sequence[str]) -> Iterator[tuple[str, Extent]]:
+    if "-delete" in words:
+        yield from ((path, "tree") for path in found_paths(words))
+    yield from (
+        (path, "content") for option, path in pairwise(words) if option.startswith(("-fprint", "-fls"))
+    )
+
+
+def _edited_paths(name: str, words: Sequence[str], operands: Sequence[str]) -> Iterator[tuple[str, Extent]]:
+    """Yield the files that sed or perl edits in place, and those that a script of sed writes."""
+    if any(re.match(r"-[A-Za-z]*i|--i", word) for word in words):
+        yield from ((path, "content") for path in operands)
+    if name == "sed":
+        yield from ((path.strip(), "content") for word in words for path in _SED_FILE.findall(word))
+
+
 def _paths_in_code(code: str) -> Iterator[tuple[str, Extent]]:
-    strings = ["".join(found) for found in _STRINGS.findall(code)]
+    strings = ["".join(found).lstrip("+<>| ") for found in _STRINGS.findall(code)]
+    if 1 < len(strings) <= _FEW:
+        strings.append("".join(strings))
     if _WRITING_CODE.search(code):
         yield from ((path, "content") for path in strings)
     if _REMOVING_CODE.search(code):
@@ -176,8 +195,9 @@ def _paths_in_code(code: str) -> Iterator[tuple[str, Extent]]:
 def _copied_paths(program: Program, operands: Sequence[str], root: str) -> Iterator[tuple[str, Extent]]:
     """Yield what a program that copies or moves files replaces, and what it takes out of the workspace."""
     *sources, place = _without_target_option(program.words, operands)
-    yield place, "content"
-    leaves = program.name == "mv" and _relative(posixpath.join(program.folder, place), root) is None
+    yield place, "tree" if any(word.startswith("--del") for word in program.words) else "content"
+    is_outside = _relative(posixpath.join(program.folder, place), root) is None
+    leaves = (program.name == "mv" and is_outside) or "--remove-source-files" in program.words
     for source in sources:
         yield posixpath.join(place, posixpath.basename(source.rstrip("/"))), "content"
         if leaves:
@@ -228,6 +248,8 @@ def _relative(path: str, root: str) -> str | None:
     if path.startswith("~") or _OUTSIDE.match(path):
         return None
     path = posixpath.normpath(path)
+    if path.startswith("..") and root:
+        path = posixpath.normpath(posixpath.join(root, path))
     if not path.startswith("/"):
         return None if path.split("/")[0] == ".." else path
     inside = posixpath.relpath(path, root) if root else path

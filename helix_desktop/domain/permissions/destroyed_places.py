@@ -22,6 +22,8 @@ _MADE_AGAIN = frozenset({
     "dist", "build", "target", "out", "coverage", "htmlcov", ".coverage", ".DS_Store",
 })  # fmt: skip
 _MADE_AGAIN_ENDS = (".pyc", ".pyo", ".o", ".obj", ".class", ".egg-info", ".tsbuildinfo")
+_OUTPUT_ENDS = (".log", ".out", ".txt", ".tmp", ".err", ".xml", ".html", ".lcov", ".pid")
+"""Of files whose content programs replace at each run."""
 _WILDCARD = re.compile(r"[*?\[]")
 _REMEMBERED = 2_048  # paths: each target is compared with each place
 _TWICE = (ANYTHING, ANYTHING)  # stands for no more paths than once, and takes far longer to compare
@@ -97,8 +99,14 @@ def _is_spared(target: Target, place: UncoveredPlace) -> bool:
     """Return True if what is at a place is none of what is destroyed, or no loss."""
     match place.reason:
         case "ignored":
-            is_spared = target.extent in ("tracked", "untracked", "content")
-            return is_spared or is_made_again(place.path) or is_made_again(target.path)
+            is_spared = target.extent in ("tracked", "untracked")
+            is_output = ANYTHING in target.path or place.path.endswith(_OUTPUT_ENDS)
+            return (
+                is_spared
+                or (target.extent == "content" and is_output)
+                or is_made_again(place.path)
+                or is_made_again(target.path)
+            )
         case "git":
             return target.extent in ("tracked", "untracked", "ignored") or target.path.endswith(".lock")
         case "secret":  # git seldom tracks it

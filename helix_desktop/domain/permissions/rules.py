@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Literal
 
@@ -35,6 +36,8 @@ _AUTO_EXECUTED_FILES = frozenset({
     ".bazelrc", ".envrc", ".gitattributes", ".gitmodules", ".mcp.json", ".npmrc", ".pre-commit-config.yaml",
     ".pypirc", ".yarnrc", ".yarnrc.yml", "lefthook.yml", "mcp.json", "sitecustomize.py",
 })  # fmt: skip
+_AUTO_EXECUTED = sorted(_AUTO_EXECUTED_FOLDERS | _AUTO_EXECUTED_FILES)
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 class PermissionDecision(msgspec.Struct, frozen=True):
@@ -228,7 +231,10 @@ def is_auto_executed(path: str) -> bool:
     if names is None:
         return True
     folded = _casefolded(names)
-    return bool(_AUTO_EXECUTED_FOLDERS & set(folded)) or bool(_AUTO_EXECUTED_FILES & set(folded[-1:]))
+    if _AUTO_EXECUTED_FOLDERS & set(folded) or _AUTO_EXECUTED_FILES & set(folded[-1:]):
+        return True
+    patterns = [name for name in folded if name.startswith(".") and _WILDCARD.search(name)]
+    return any(fnmatchcase(name, part) for part in patterns for name in _AUTO_EXECUTED)
 
 
 def rule_names(rule: PermissionRule) -> frozenset[str]:

@@ -12,6 +12,16 @@ import msgspec
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
 from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens
+from helix_desktop.domain.permissions.texts_to_run import (
+    DECODERS,
+    PRINTERS,
+    reads_input,
+    saves_running_setting,
+    script_of_shell,
+    text_of_variable,
+    texts_in_code,
+    texts_to_run,
+)
 
 ANYTHING = "**"
 """An argument that only the shell knows; within a path: any folders."""
@@ -27,11 +37,12 @@ _BACKTICKS = re.compile(r"`([^`]*)`")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
 _OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
+_MAKE, _MAKEFILES = frozenset({"make", "gmake"}), frozenset({"Makefile", "makefile", "GNUmakefile"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS, _MAX_VALUES = 8, 64
 _STEPS_PER_COMMAND = 10
 _LONGEST_WORD = 4_096  # of a path: what is longer may be any; also of a word whose braces are read
-_SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[a-z]*[cepr]|--eval|eval"
+_SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
 _NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
@@ -73,6 +84,10 @@ def find_programs(
 _REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
 
 
+_RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_RUN_BY_FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
+
+
 class _Reader:
     """Collects the programs of one command."""
 
@@ -84,6 +99,8 @@ class _Reader:
         self._piped: Program | None = None
         self._texts: list[str] = []  # that the command writes or pipes: a script, if it runs one
         self._runs_script = False
+        self._interpreter = ""  # that runs what the command writes or pipes
+        self._feeds_script = False  # what is printed is run
         self._wrappers = 0
 
     def read_text(self, command: str) -> None:
@@ -93,6 +110,15 @@ class _Reader:
         if self._runs_script:
             for text in self._texts:
                 self._read_inner(text)
+        if self._interpreter:
+            for text in self._texts:
+                self._add_code(self._interpreter, text)
+
+    def _add_code(self, name: str, code: str) -> None:
+        """Add a program in another language, and what it runs by a shell."""
+        self.programs.append(Program(name, folder=self._folder, code=code))
+        for text in texts_in_code(code):
+            self._read_inner(text)
 
     def _read_inner(self, text: str) -> None:
         """Add what a command within the command runs."""
@@ -131,6 +157,9 @@ class _Reader:
                 target = text
             else:
                 last = self._run(words, outputs, inputs)
+                if self._feeds_script and last is not None and last.name in DECODERS:
+                    self.programs.append(_UNCLEAR)
+                self._feeds_script = text == "<(" and _name(words) in SHELLS | {"source", "."}
                 self._piped = last if text.rstrip("\n") in ("|", "|&") else None
                 words, outputs, inputs, target = [], [], [], ""
 
@@ -144,15 +173,22 @@ class _Reader:
             values = dict.fromkeys(value for word in words[3:] for value in self._expand(word))
             self._values[words[1]] = list(values) if len(values) <= _MAX_VALUES else [ANYTHING]
             return None
+        count = len(self.programs)
         for word in words:
             for inner in _NESTED.findall(word):
                 self._read_inner("".join(inner))
+        is_decoded = any(program.name in DECODERS for program in self.programs[count:])
+        if is_decoded and _name(words) in SHELLS | {"eval"}:
+            self.programs.append(_UNCLEAR)
         assigned = [
             found for word in takewhile(_ASSIGNMENT.match, words) if (found := _ASSIGNMENT.match(word))
         ]
         for found in assigned:
             self._values[found[1]] = self._expand(found[2])
         words = words[len(assigned) :]
+        for found in assigned if words else ():
+            if text := text_of_variable(found[1], found[2]):
+                self._read_inner(text)
         words = [
             value
             for word, is_text in zip(words, _program_texts(words), strict=True)
@@ -165,40 +201,71 @@ class _Reader:
 
     def _read_inputs(self, words: Sequence[str], inputs: Iterable[str]) -> None:
         """Note what a command gets as text: it runs it, or passes it on."""
-        name = posixpath.basename(words[0]) if words else ""
+        name = _name(words)
         for text in inputs:
             if name in SHELLS:
                 self._read_inner(text)
             elif _INTERPRETERS.fullmatch(name):
-                self.programs.append(Program(name, folder=self._folder, code=text))
+                self._add_code(name, text)
             else:
                 self._texts.append(text)
 
     def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
         self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
-        name = posixpath.basename(words[0]) if words else ""
-        arguments = tuple(words[1:])
+        name, arguments = _name(words), tuple(words[1:])
         if name in ("cd", "pushd"):
             self._folder = posixpath.join(self._folder, arguments[0] if arguments else _OUTSIDE["HOME"])
             return None
-        script = _script(arguments) if name in SHELLS else ""
-        is_script = name in ("source", ".") or bool(words and words[0].startswith("./"))
-        self._runs_script |= is_script or (name in SHELLS and not script)
-        if name in ("eval", "trap"):
-            script = " ".join(arguments if name == "eval" else arguments[:1])
-        if name in SHELLS or name in ("eval", "trap"):
+        script = self._script(name, words)
+        if script is not None:
             self._read_inner(script)
             return None
+        for text in texts_to_run(name, arguments):
+            self._read_inner(text)
         if name in _RUNNERS:
             return self._note_wrapped(arguments, outputs, is_fed=name in ("xargs", "parallel"))
         if name in ("echo", "printf"):
             self._texts.append(" ".join(arguments))
-        if name == "find":
-            self._note_run_by_find(arguments)
-        code = _code(arguments) if _INTERPRETERS.fullmatch(name) else ""
+        if name in ("find", "fd", "fdfind"):
+            self._note_run_by_find(name, arguments)
+        code = self._read_code(name, arguments)
+        if name == "git" and saves_running_setting(arguments):
+            outputs = (*outputs, ".git/config")
         program = Program(name, arguments, self._folder, outputs, code)
         self.programs.append(program)
         return program
+
+    def _read_code(self, name: str, arguments: Sequence[str]) -> str:
+        """Return what an interpreter runs by its option, and note what that runs by a shell."""
+        if not _INTERPRETERS.fullmatch(name):
+            return ""
+        code = _code(arguments)
+        for text in texts_in_code(code):
+            self._read_inner(text)
+        if not code and "-m" not in arguments:
+            self._interpreter = name
+        return code
+
+    def _script(self, name: str, words: Sequence[str]) -> str | None:
+        """Return what a shell runs; None for another program."""
+        arguments = words[1:]
+        if name == "eval":
+            return " ".join(arguments)
+        if name == "trap":
+            return " ".join(arguments[:1])
+        if name in SHELLS:
+            script = script_of_shell(arguments)
+            self._runs_script |= not script
+            source = self._piped.name if self._piped else ""
+            if source and source not in PRINTERS and not script and reads_input(arguments):
+                self.programs.append(_UNCLEAR)
+            return script
+        self._runs_script |= name in ("source", ".") or (words[:1] != [] and words[0].startswith("./"))
+        if name in _MAKE:
+            names = (posixpath.basename(path) for program in self.programs for path in program.outputs)
+            is_other = any(word.startswith(("-f", "--file", "--makefile")) for word in arguments)
+            self._runs_script |= is_other or not _MAKEFILES.isdisjoint(names)
+        return None
 
     def _note_wrapped(
         self, arguments: Sequence[str], outputs: tuple[str, ...], is_fed: bool
@@ -229,16 +296,20 @@ class _Reader:
             ]
         return last
 
-    def _note_run_by_find(self, arguments: Sequence[str]) -> None:
-        """Note what find runs for what it finds, which stands for `{}`."""
+    def _note_run_by_find(self, name: str, arguments: Sequence[str]) -> None:
+        """Note what find or fd runs for what it finds, which stands for `{}`."""
+        options = _RUN_BY_FIND if name == "find" else _RUN_BY_FD
         for at, word in enumerate(arguments):
-            if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            if word in options:
                 self._wrappers += 1
                 if self._wrappers > _MAX_WRAPPERS:
                     self._add_unclear()
                     return
                 run = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
-                for path in found_paths(arguments) if "{}" in run else run[:1]:
+                if name != "find" and "{}" not in run:
+                    run.append("{}")
+                paths = found_paths(arguments) if name == "find" else _paths_of_fd(arguments[:at])
+                for path in paths if "{}" in run else run[:1]:
                     self._note([path if part == "{}" else part for part in run], ())
 
     def _expand(self, word: str) -> list[str]:
@@ -305,13 +376,19 @@ def found_paths(words: Sequence[str]) -> list[str]:
     return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
 
 
-def _script(arguments: Sequence[str]) -> str:
-    """Return what a shell runs by its option -c."""
-    return next(_behind(arguments, _SCRIPT_OPTION), "")
+def _paths_of_fd(words: Sequence[str]) -> list[str]:
+    """Return what fd looks for: any file, or those with an ending."""
+    ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
+    return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
+
+
+def _name(words: Sequence[str]) -> str:
+    return posixpath.basename(words[0]) if words else ""
 
 
 def _code(arguments: Sequence[str]) -> str:
-    return next(_behind(arguments, _CODE_OPTION), "")
+    long = (word.partition("=")[2] for word in arguments if word.startswith("--eval="))
+    return next(_behind(arguments, _CODE_OPTION), "") or next(long, "")
 
 
 def _behind(arguments: Sequence[str], option: str) -> Iterator[str]:

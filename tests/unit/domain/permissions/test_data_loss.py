@@ -92,6 +92,7 @@ def test_what_can_be_undone_or_made_again_is_no_loss(command: str) -> None:
         "sort -o .env x", "curl -o .env file:///x", "ed .env < x", "vim -es -c '%d|x' .env",
         "awk '{print > \".env\"}' x", "awk 'BEGIN{system(\"rm .env\")}'", "tool --out=.env",
         "echo 'rm .env' | sh", "bash <<< 'rm .env'", "cat <<E | sh\nrm .env\nE", "source <(echo rm .env)",
+        "cat > a.py <<'E'\nopen('.env', 'w')\nE\npython a.py",
         "cat > s.sh <<E\nrm .env\nE\nsh s.sh", "printf 'rm .env' > s.sh && chmod +x s.sh && ./s.sh",
         "python3 -c \"open('.env', 'w').write('')\"", "python -c \"import os; os.replace('x', '.env')\"",
         "node -e \"require('fs').writeFileSync('.env', '')\"", "ruby -e 'File.delete(\".env\")'",
@@ -117,7 +118,7 @@ def test_no_wrapping_hides_what_is_destroyed(command: str) -> None:
         "make -j$(nproc) && npm test", "bash build.sh && echo 'removed build'", "pytest 2>&1 | tail -5",
         "cat > run.sh <<'E'\nset -e\npytest -q\nrm -rf build\nE\nchmod +x run.sh && ./run.sh",
         "echo '" + '{"a":1,"b":2}' * 40 + "' > x.json", "node -e '" + "let {a,b} = c; " * 40 + "'",
-        "cat > a.py <<'E'\nopen('.env', 'w')\nE\npython a.py", "tar czf /tmp/x.tgz src", "watch -n1 ls",
+        "tar czf /tmp/x.tgz src", "watch -n1 ls",
     ],
 )  # fmt: skip
 def test_everyday_commands_are_no_loss(command: str) -> None:
