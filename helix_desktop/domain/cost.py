@@ -183,6 +183,13 @@ def _paid_for(event: Event) -> Spending:
     return Spending()
 
 
+def delegated_spending(event: Event) -> Spending:
+    """Return what the subagent behind a result spent, which its own session counts."""
+    if not isinstance(event, ToolAnswered) or event.delegated is None:
+        return Spending()
+    return Spending(event.delegated.tokens, event.delegated.cost)
+
+
 Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "unused"]
 """What a model was called for: `outputs` is the choice of their form, `unused` what was refused, canceled or
 not taken: summaries, facts, side questions without an answer, requests whose connection broke."""

@@ -61,12 +61,15 @@ class CostState:
 
     @property
     def _inherited_text(self) -> str:
-        """Return what the branch did not pay: "12.1k tokens before the branch"."""
+        """Return what the branch did not pay: "12.1k tokens and $0.12 before the branch"."""
         if not self.inherited.tokens:
             return ""
         tokens = format_token_count(self.inherited.tokens)
         if self.inherited.estimated:
             tokens = tr("≈ {tokens}", tokens=tokens)
+        if self.inherited.cost:
+            cost = CostState(self.inherited).cost_text
+            return tr("{tokens} and {cost} before the branch", tokens=tokens, cost=cost)
         return tr("{tokens} before the branch", tokens=tokens)
 
     @property

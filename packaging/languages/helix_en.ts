@@ -9896,6 +9896,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>{tokens} and {cost} before the branch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>{tokens} before the branch</source>
             <translation type="unfinished" />
         </message>

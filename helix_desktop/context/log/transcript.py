@@ -19,7 +19,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.log.window_messages import WindowMessages
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
-from helix_desktop.domain.cost import Budget, Spending, spending_of
+from helix_desktop.domain.cost import Budget, Spending, delegated_spending, spending_of
 from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.choices import (
     BudgetNeared,
@@ -81,7 +81,8 @@ class Transcript(WindowMessages):
         self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
         self.branched_at = 0  # the event `branch`; 0: it is no branch
         self.ancestors: dict[str, int] = {}  # the sessions whose logs it begins with, each up to which event
-        self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
+        self.inherited_spending = Spending()  # what the sessions spent whose log it begins with, in all
+        self._delegated_spending = Spending()  # what ended subagents spent, in sessions of their own
         self.opening_seq = 0  # the event of `opening`; 0: it was not told yet
         self._opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
         self.mode: PermissionMode = "ask"
@@ -127,6 +128,7 @@ class Transcript(WindowMessages):
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
         self.last_seq, self.last_event_at_ms = recorded.seq, recorded.at
         self.spending += spending_of(recorded.event)
+        self._delegated_spending += delegated_spending(recorded.event)
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add_message(recorded, event)
@@ -194,8 +196,8 @@ class Transcript(WindowMessages):
             return
         self.branch, self.branched_at = event, recorded.seq
         self.ancestors |= {event.parent: event.seq}
-        self.inherited_spending += self.spending
-        self.spending, self.warned_budget = Spending(), None
+        self.inherited_spending += self.spending + self._delegated_spending
+        self.spending, self._delegated_spending, self.warned_budget = Spending(), Spending(), None
         self.queued_messages = {}
         if self.turn_open:
             self.turn_open, self.unfinished_end_seq = False, recorded.seq

@@ -5,12 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.cost import Budget, Spending, call_cost, spending_of, tokens_by_purpose
-from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverFailed
-from helix_desktop.domain.messages import ModelInfo, Usage
+from helix_desktop.domain.messages import ModelInfo, ToolCall, Usage
+from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.words.costs import CostState, purposes_text
 
 PRICED = ModelInfo(
@@ -76,6 +79,23 @@ def test_what_has_no_price_stands_beside_the_cost() -> None:
     assert CostState(unpriced).text == "4.2k tokens sent and received"
     limited = CostState(unpriced, Budget(cost=2.0))
     assert limited.text == "4.2k tokens sent and received · 4k tokens without a price"
+
+
+def test_what_a_branch_did_not_pay_includes_its_parent_s_subagents() -> None:
+    """With its dollars: the parent's own line counts both."""
+    answer = AssistantSpoke("", "vendor/m", 7, (ToolCall("c", "delegate", "{}"),), usage=Usage(900, 100))
+    result = ToolAnswered("c", "delegate", "Done.", "", 5, 1, 1)
+    events: tuple[Event, ...] = (
+        SessionStarted("s"),
+        UserSpoke("Go.", 1),
+        msgspec.structs.replace(answer, cost=0.5),
+        msgspec.structs.replace(result, delegated=SubagentUsage("done", 2, 400, 0.25)),
+        SessionBranched("p", 4, "b"),
+    )
+    state = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    assert (state.spending, state.inherited_spending) == (Spending(), Spending(1_400, 0.75))
+    text = CostState(state.spending, inherited=state.inherited_spending).text
+    assert text == "0 tokens sent and received · 1.4k tokens and $0.75 before the branch"
 
 
 def test_tokens_are_told_by_what_they_were_spent_on() -> None:
