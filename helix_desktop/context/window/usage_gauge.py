@@ -76,13 +76,12 @@ def measure_usage(
 
     Before the first report, the ratio of earlier sessions is used.
     """
-    return _build_gauge(window.estimate, latest_report(transcript, frame.info.label), policy, frame)
+    return _measure(window.estimate, transcript, policy, frame)
 
 
 def measure_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
     """Return what `measure_usage` returns for the window of a session, without projecting it."""
-    estimate = estimate_next_request(transcript, policy, frame)
-    return _build_gauge(estimate, latest_report(transcript, frame.info.label), policy, frame)
+    return _measure(estimate_next_request(transcript, policy, frame), transcript, policy, frame)
 
 
 def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> int:
@@ -94,7 +93,10 @@ def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: 
 
 
 def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
-    """Return the same from a session's stored count, without its log; exact unless `is_outdated`."""
+    """Return the same from a session's stored count, without its log; exact unless `is_outdated`.
+
+    Whether tools or instructions changed since the newest report, only the log can say: `is_reported` can't.
+    """
     estimate = frame.fixed_tokens + count.opening + count.entries - (0 if frame.info.images else count.images)
     return _build_gauge(estimate, count.reported.get(frame.info.label), policy, frame)
 
@@ -127,6 +129,16 @@ def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
     labels = dict.fromkeys(event.model for event in recent if isinstance(event, AssistantSpoke))
     reports = {label: latest_report(transcript, label) for label in labels}
     return {label: report for label, report in reports.items() if report is not None}
+
+
+def _measure(estimate: int, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
+    """Return the gauge of a request; it is not reported if more than the answer came, such as a tool."""
+    report = latest_report(transcript, frame.info.label)
+    gauge = _build_gauge(estimate, report, policy, frame)
+    if report is None or not gauge.is_reported:
+        return gauge
+    answer = transcript.entry_tokens(transcript.items[-1])
+    return msgspec.structs.replace(gauge, is_reported=estimate == report.estimate + answer)
 
 
 def _build_gauge(
