@@ -26,7 +26,7 @@ def layout_states() -> dict[str, bytes]:
 @pytest.fixture
 def window(qtbot: QtBot, layout_states: dict[str, bytes]) -> Iterator[MainWindow]:
     """A wide window on screen, with a text field as its chat."""
-    fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
+    fonts.load(resources_dir() / "fonts")  # as app.window_frame does first: widths depend on it
     main_window = make_window(layout_states)
     qtbot.addWidget(main_window)
     with qtbot.waitExposed(main_window):

@@ -30,7 +30,7 @@ def slice_s() -> float | None:
 @pytest.fixture
 def view(qtbot: QtBot, clock: Callable[[], float], slice_s: float | None) -> Iterator[ChatView]:
     """Return a conversation without its page."""
-    fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
+    fonts.load(resources_dir() / "fonts")  # as app.window_frame does first: widths depend on it
     chat_view = ChatView(ChatModel(), LIGHT, clock=clock)
     qtbot.addWidget(chat_view)
     if slice_s is not None:
