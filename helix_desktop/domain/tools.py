@@ -18,7 +18,7 @@ _text = TextContext("Tools")
 
 ApprovalDecision = Literal["once", "session", "always", "deny"]
 """A call's answer: this once, by a rule of the session, by a saved rule of the workspace, or no."""
-ApprovalKind = Literal["command", "edit", "fetch", "mcp", "other"]
+ApprovalKind = Literal["command", "edit", "read", "fetch", "mcp", "other"]
 RuleKind = Literal["exact", "pattern", "path", "folder", "server", "host"]
 RuleScope = Literal["workspace", "session"]
 RuleEffect = Literal["allow", "ask", "deny"]
@@ -182,6 +182,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
             return self._any_use_texts()
         if tool == "run_command":
             return _text("Run: {command}", command=subject), _text("run: {command}", command=subject)
+        if tool == "read_file":
+            return _text("Read the file {file}", file=subject), _text("read the file {file}", file=subject)
         return (
             _text("Use {tool}: {subject}", tool=tool, subject=subject),
             _text("use {tool}: {subject}", tool=tool, subject=subject),
@@ -247,6 +249,11 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     has_network: bool = False
     is_too_long: bool = False
     is_safe: bool = False
+
+    @property
+    def may_change_files(self) -> bool:
+        """True unless the call only looks at something."""
+        return self.kind not in ("read", "fetch")
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

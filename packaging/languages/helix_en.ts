@@ -4796,6 +4796,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>It may hold keys or passwords. What the agent reads is sent to the model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/new_rows_button.py" />
             <source>Latest</source>
             <translation type="unfinished" />
@@ -17989,7 +17994,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
-            <source>Commands can write only in the workspace, and can't read keys or passwords.</source>
+            <source>Commands can write only in the workspace, and can't read the keys and passwords in your home folder. They can read all files of the workspace, such as .env.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22120,6 +22125,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/domain/tools.py" />
+            <location filename="../../helix_desktop/tools/files/read.py" />
+            <source>Read the file {file}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/tools/shell/run_command.py" />
             <source>Run a command in the workspace.</source>
             <translation type="unfinished" />
@@ -22257,6 +22268,11 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>fetch from {host}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/tools.py" />
+            <source>read the file {file}</source>
             <translation type="unfinished" />
         </message>
         <message>

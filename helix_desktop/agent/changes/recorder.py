@@ -119,7 +119,7 @@ class ChangeRecorder:
 
     async def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return a request with what of the files it may change is covered. Never raises."""
-        if self._history is None or request.kind == "fetch":
+        if self._history is None or not request.may_change_files:
             return request
         if request.kind != "edit":
             return replace(request, coverage=self._history.coverage)
@@ -133,7 +133,7 @@ class ChangeRecorder:
 
         Records what changed before it outside all calls, and returns these paths.
         """
-        if self._history is None or request is None or request.kind == "fetch":
+        if self._history is None or request is None or not request.may_change_files:
             return ()
         self._open_calls[call.id] = None  # first: the history may know it even if this is cancelled
         mark = CallMark(

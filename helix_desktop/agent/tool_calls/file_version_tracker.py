@@ -119,4 +119,4 @@ def _files_in(recorded: Iterable[RecordedEvent]) -> tuple[ChangedFile, ...]:
 
 def _may_change_files(request: ApprovalRequest | None) -> bool:
     """Return False for calls that only read: they need no approval; and for edits: they name their files."""
-    return request is not None and request.kind not in ("edit", "fetch")
+    return request is not None and request.may_change_files and request.kind != "edit"

@@ -83,7 +83,7 @@ def _evaluate_one(
     first = applicable[0] if applicable else None
     if first is not None and first.is_deny:
         return PermissionDecision("deny", first)
-    if mode == "plan" and request.kind != "fetch":
+    if mode == "plan" and request.may_change_files:
         return PermissionDecision("deny", mode="plan")
     if (doubtful := _doubtful_rule(rules, request)) and not _names_exactly(first, request):
         return PermissionDecision("ask", doubtful)

@@ -11,15 +11,25 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.encoding import kind_by_signature, utf16_encoding
+from helix_desktop.domain.files.secret_names import is_secret_path
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.text_format import format_bytes, pluralize
-from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import (
+    ApprovalRequest,
+    OutputCallback,
+    PermissionRule,
+    ToolResult,
+    ignore_output,
+)
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.ignore import LEFT_OUT
 from helix_desktop.tools.files.jail import Jail, OpenFile, near_name_hint
-from helix_desktop.tools.tool import UnguardedTool
+from helix_desktop.tools.tool import Tool, UnguardedTool
+
+_text = TextContext("Tools")
 
 _WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
 _RANGE_CAP = 4 * _WHOLE_CAP
@@ -34,14 +44,31 @@ class ReadFileArguments(Arguments, frozen=True):
     end_line: Line | None = None
 
 
-class ReadFile(UnguardedTool[ReadFileArguments]):
-    """Returns a file's exact bytes, or a range of its lines."""
+class ReadFile(Tool[ReadFileArguments]):
+    """Returns a file's exact bytes, or a range of its lines; the user is asked about keys and passwords."""
 
     name = "read_file"
     arguments_type = ReadFileArguments
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
+
+    async def approval_request(self, call_id: str, args: ReadFileArguments) -> ApprovalRequest | None:
+        """Return the approval request for a file that may hold keys; None for others and unreadable ones."""
+        try:
+            path = await asyncio.to_thread(self._resolve, args.path)
+        except ToolError:
+            return None
+        if not is_secret_path(path) and not is_secret_path(args.path):
+            return None
+        rule = PermissionRule(self.name, path)
+        summary = _text("Read the file {file}", file=escape_hidden_name(path))
+        return ApprovalRequest(call_id, self.name, path, summary, path, rule, kind="read")
+
+    def _resolve(self, path: str) -> str:
+        """Return which file a path leads to, links resolved. Raises ToolError."""
+        with self._jail.open_file(path) as opened:
+            return opened.path
 
     async def run(
         self, call_id: str, args: ReadFileArguments, on_output: OutputCallback = ignore_output

@@ -13,6 +13,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
@@ -38,6 +39,26 @@ async def test_a_complete_file_is_returned_byte_for_byte(root: Path) -> None:
     (root / "odd.txt").write_bytes(data)
     result = await make_tools(root).run(make_call("read_file", path="odd.txt"))
     assert (result.content, result.model_text, result.target, result.ok) == (data, "", "odd.txt", True)
+
+
+async def test_a_file_that_may_hold_keys_is_read_with_approval_and_left_out_of_searches(root: Path) -> None:
+    (root / ".env").write_text("KEY=two\n")
+    (root / ".env.example").write_text("KEY=two\n")
+    (root / "settings").symlink_to(".env")
+    tools = make_tools(root)
+    for path in (".env", "settings"):
+        request = await tools.approval(make_call("read_file", path=path))
+        assert isinstance(request, ApprovalRequest), path
+        assert (request.kind, request.subject, request.may_change_files) == ("read", ".env", False)
+        assert request.rule.text == "Read the file .env"
+        for mode in ("ask", "plan", "auto"):
+            assert evaluate((), request, mode).effect == "ask"
+        assert evaluate((request.rule,), request).effect == "allow"
+    assert await tools.approval(make_call("read_file", path=".env.example")) is None
+    assert await tools.approval(make_call("read_file", path="missing.pem")) is None
+    text = await text_of(root, "search_text", pattern="two", path=".")
+    assert text.startswith("3 matching lines in 3 files:\n.env.example\n")
+    assert "(lines of .env are not shown: they may hold keys; read_file asks the user)" in text
 
 
 async def test_a_range_is_labeled_with_its_lines(root: Path) -> None:

@@ -96,6 +96,8 @@ class ApprovalItem(RowItem):
             reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
         if row.is_too_long:
             reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
+        if row.kind == "read":
+            reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
         if row.kind == "mcp":
             reasons.append(
                 tr("MCP servers run outside the sandbox: only files in this folder can be undone.")

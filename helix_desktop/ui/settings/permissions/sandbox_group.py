@@ -19,7 +19,10 @@ _SWITCHES = (
     (
         "sandbox",
         text("Run commands in a sandbox"),
-        text("Commands can write only in the workspace, and can't read keys or passwords."),
+        text(
+            "Commands can write only in the workspace, and can't read the keys and passwords in your home "
+            "folder. They can read all files of the workspace, such as .env."
+        ),
     ),
     (
         "network",

@@ -1,0 +1,32 @@
+"""Names that show that a file or folder holds keys or passwords."""
+
+from __future__ import annotations
+
+_SECRET_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".kube"))
+_SECRET_FILES = frozenset(
+    (
+        ".netrc", "_netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd",
+        ".vault-token", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials.json",
+    )
+)  # fmt: skip
+_SECRET_ENDS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk")
+_EXAMPLE_ENDS = (".example", ".sample", ".template", ".dist", ".defaults")
+
+
+def is_secret_folder(name: str) -> bool:
+    """Return True if a folder of this name holds keys."""
+    return name.lower() in _SECRET_FOLDERS
+
+
+def is_secret_file(name: str) -> bool:
+    """Return True if a file of this name holds keys or passwords; examples of such files do not."""
+    name = name.lower()
+    if name.startswith(".env"):
+        return not name.endswith(_EXAMPLE_ENDS)
+    return name in _SECRET_FILES or name.endswith(_SECRET_ENDS)
+
+
+def is_secret_path(path: str) -> bool:
+    """Return True if a file, by its path with slashes, holds keys or passwords, or is in such a folder."""
+    *folders, name = path.split("/")
+    return is_secret_file(name) or any(map(is_secret_folder, folders))
