@@ -18,7 +18,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
             return _standalone_command(args.command)
         case "move-data":
             return _move_command(args.window)
-        case "self-check" | "licenses":
+        case "self-check" | "licenses" | "licences":
             return _installation_command(args.command)
         case "demo" | "screenshots":
             return _demo_command(args.command)
@@ -35,7 +35,7 @@ def _window_command() -> Command:
 
 
 def _installation_command(command: str) -> Command:
-    if command == "licenses":
+    if command != "self-check":
         from helix_desktop.cli.licenses import licenses
 
         return licenses

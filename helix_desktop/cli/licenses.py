@@ -21,6 +21,7 @@ def licenses(args: argparse.Namespace) -> int:
                 "name": component.name,
                 "version": component.version,
                 "license": component.license_name,
+                "licence": component.license_name,  # the spelling of earlier versions
                 "where": component.location,
                 "files": [name for name, _ in component.texts],
                 **({"text": component.text} if args.texts else {}),

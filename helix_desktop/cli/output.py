@@ -74,9 +74,8 @@ def as_builtins(value: object) -> Any:
 
 
 def session_as_builtins(summary: SessionSummary) -> dict[str, Any]:
-    """Return a session of a list, its id named as in every other document: `session`."""
-    fields = as_builtins(summary)
-    return {"session": fields.pop("id"), **fields}
+    """Return a session of a list: its id is `session`, as everywhere, and `id`, as in earlier versions."""
+    return {"session": summary.id, **as_builtins(summary)}
 
 
 def content_name(content: CacheEntry | LostContent) -> str:

@@ -36,7 +36,7 @@ PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
 def replay(args: argparse.Namespace) -> int:
     """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
-    create_replayer = partial(Replayer, policy=load_policy(args.policy), window_size=args.window)
+    create_replayer = partial(Replayer, policy=load_policy(args.policy), window=args.window)
     default_rate = DEFAULT_RATE if args.recalls else None
     rate = default_rate if args.recall_rate is None else args.recall_rate
     options = MeasureOptions(args.window, args.reach_every, rate)

@@ -88,9 +88,9 @@ class Replayer:
     from one thread that runs no event loop. Raises InvalidInput for an unknown policy.
     """
 
-    def __init__(self, policy: str | ContextPolicy = "balanced", window_size: int = 128_000) -> None:
-        self._info = ModelInfo("replay", "recorded", window_size, reserve=0)
-        self._policy = _policy(policy).scaled(window_size)
+    def __init__(self, policy: str | ContextPolicy = "balanced", window: int = 128_000) -> None:
+        self._info = ModelInfo("replay", "recorded", window, reserve=0)
+        self._policy = _policy(policy).scaled(window)
         self._loop = asyncio.new_event_loop()
         self._clock = STARTED_AT_MS
         self._counter = MessageTokenCounter.bundled()

@@ -31,7 +31,7 @@ _FURTHER = 20  # events by which the session goes on at last
 def main() -> list[tuple[str, float, str]]:
     """Measure processor seconds in this process: the worker of the window does the same."""
     replay = SessionReplay(SessionFacts(ModelInfo("replay", "recorded", WINDOW)), LineTokenCounter.bundled())
-    with closing(Replayer("off", window_size=1 << 40)) as replayer:
+    with closing(Replayer("off", window=1 << 40)) as replayer:
         for message, is_turn_end in with_turn_ends(make_session(20, EVENTS // 2)):
             replayer.feed(message)
             if is_turn_end:

@@ -59,7 +59,7 @@ def _tables(paths: list[Path]) -> str:
 
 def _measure(paths: list[Path], profile: str, recalls: float | None) -> list[MeasuredRecording]:
     sys.stderr.write(f"replaying {len(paths)} sessions: {profile}{', with recalls' if recalls else ''}\n")
-    make = partial(Replayer, policy=PROFILES[profile], window_size=WINDOW)
+    make = partial(Replayer, policy=PROFILES[profile], window=WINDOW)
     return measure_all(
         paths, make, MeasureOptions(WINDOW, recall_rate=recalls), os.cpu_count() or 1, lambda _: None
     )

@@ -14,7 +14,10 @@ tr = Translator("Command line")
 def add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add `licenses` and `self-check`."""
     licenses = commands.add_parser(
-        "licenses", parents=[common], help=tr("list bundled components and their licenses")
+        "licenses",
+        aliases=["licences"],
+        parents=[common],
+        help=tr("list bundled components and their licenses"),
     )
     licenses.add_argument("--texts", action="store_true", help=tr("include the license texts"))
     add_json(licenses)

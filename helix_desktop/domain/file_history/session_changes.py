@@ -27,7 +27,7 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     capture: str
     session: str
     seq: int
-    at_ms: int = msgspec.field(name="at")
+    at_ms: int
     turn: int
     turn_seq: int
     turn_title: str
