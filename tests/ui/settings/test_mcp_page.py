@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.settings.mcp.page import McpPage
+from tests.support.window.buttons import find_button
 
 
 def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
@@ -30,3 +32,28 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
     assert page.cards["box"].editor.form._endpoint.text() == "here --fast"
     page.cards["box"].end_editing()
     assert not page.has_unsaved_edits()
+
+
+def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> None:
+    page = McpPage()
+    qtbot.addWidget(page)
+    config = McpServerConfig(name="box", command="here")
+    other = McpServerStatus(McpServerConfig(name="next", command="here"), "ready")
+    page.show_servers("Here", "/here", (McpServerStatus(config, "ready"), other))
+    with qtbot.waitActive(page):
+        page.show()
+    restart = find_button(page.cards["box"], "restart")
+    restart.setFocus()
+    restarts: list[str] = []
+    page.cards["box"].restart_requested.connect(restarts.append)
+    for state in ("waiting", "starting", "ready"):
+        QTest.keyClick(restart, Qt.Key.Key_Space)
+        page.show_servers(
+            "Here", "/here", (McpServerStatus(config, state, "The server is restarted."), other)
+        )
+        assert restart.hasFocus(), "not Remove beside it"
+    assert restarts == ["box"] * 3
+    page.cards["box"].set_open("edit")
+    find_button(page.cards["box"].editor, "cancel").setFocus()
+    QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
+    assert page.focusWidget() is page.cards["box"]._toggles["edit"], "not the switch of the next server"

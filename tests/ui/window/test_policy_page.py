@@ -178,10 +178,12 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     assert rig.wiring.settings.dialog.current_page() == "policy"
     assert not find_button(page, "apply_to_session").isEnabled()
     page.advanced.changed.emit({"protect_steps": 9})
-    find_button(page, "apply_to_session").click()
+    find_button(page, "apply_to_session").setFocus()
+    QTest.keyClick(find_button(page, "apply_to_session"), Qt.Key.Key_Space)
     await until(lambda: rig.events(PolicyChosen), "the event")
     in_use = "This session: Balanced with 1 change. Workspace: Balanced."
     await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
+    assert page.slider.track.hasFocus(), "not the button that undoes it"
     assert rig.workspace.policy == PROFILES["balanced"]
     await until(lambda: "for this session only" in rig.window.top_bar.gauge.toolTip(), "the gauge")
     find_button(page, "use_workspace_policy").click()

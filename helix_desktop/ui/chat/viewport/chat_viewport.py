@@ -57,7 +57,7 @@ class ChatViewport(QObject):
         self.slice_s = _SLICE_S
         self.widget_pool = RowWidgetPool(viewport)
         self._builder = IncrementalBuilder(self, self.scroll_layout, self.column)
-        self._builder.rows_moved.connect(self._layout)
+        self._builder.rows_moved.connect(self._show_built)
         self._bar = bar
         self._syncing = False
         self._synced_value = 0
@@ -210,6 +210,11 @@ class ChatViewport(QObject):
         self.widget_pool.place(rows, self.column.left)
         self._sync_bar()
         self.layout_changed.emit()
+
+    def _show_built(self) -> None:
+        """Paint what was built, also in rows whose place and height stay as they are."""
+        self._layout()
+        self.repaint()
 
     def _sync_bar(self) -> None:
         height = self.column.height

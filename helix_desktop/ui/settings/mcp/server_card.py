@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QWidget
 
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton, Switch
@@ -123,6 +123,9 @@ class ServerCard(QFrame):
     def end_editing(self) -> None:
         """Close the fields: what is in them is saved, or not wanted."""
         self.editor.has_edits = False
+        focused = QApplication.focusWidget()
+        if focused is not None and self.editor.isAncestorOf(focused):
+            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
         self._toggles["edit"].setChecked(False)
 
     def _start_editing(self) -> None:
@@ -154,7 +157,7 @@ class ServerCard(QFrame):
             tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
         )
         self._toggles["tools"].setVisible(bool(report.tools))
-        self._restart.setVisible(report.state in ("ready", "failed", "starting"))
+        self._restart.setVisible(report.state in ("ready", "failed", "starting", "waiting"))
         self._restart.setText(tr("Start now") if report.state == "failed" else tr("Restart"))
 
     def is_open(self, part: str) -> bool:

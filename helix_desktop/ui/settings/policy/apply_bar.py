@@ -41,7 +41,7 @@ class ApplyBar(QWidget):
     session_policy_removed = Signal()
 
     def __init__(self, fallback: QWidget) -> None:
-        """`fallback` gets the keyboard where no button can be used any more."""
+        """`fallback` gets the keyboard of a button that can't be used any more."""
         super().__init__()
         self._fallback = fallback
         self._text = label("", "muted", wrap=True)
@@ -64,7 +64,10 @@ class ApplyBar(QWidget):
         self.setLayout(column(line(), column(words, margins=(28, 10, 28, 12)), gap=0))
 
     def show_use(self, use: PolicyUse) -> None:
-        """Show another state; a button that can't be used any more hands the keyboard to another."""
+        """Show another state; no other button gets the keyboard of one that can't be used any more.
+
+        Its neighbor does the opposite, and is pressed by the second of two Spaces.
+        """
         focused = next((button for button in self._buttons if button.hasFocus()), None)
         self._text.setText(_use_text(use))
         self.use_workspace.setVisible(bool(use.session) and not use.is_edited)
@@ -77,9 +80,8 @@ class ApplyBar(QWidget):
             if use.session
             else tr("All sessions of the workspace without a policy of their own")
         )
-        usable = [button for button in self._buttons if button.isEnabled() and not button.isHidden()]
-        if focused is not None and focused not in usable:
-            (usable[0] if usable else self._fallback).setFocus()
+        if focused is not None and (focused.isHidden() or not focused.isEnabled()):
+            self._fallback.setFocus()
 
     def text(self) -> str:
         """Return what is said of the policy in use."""

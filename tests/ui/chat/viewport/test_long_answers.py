@@ -25,7 +25,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from tests.support.window.chat_geometry import row_key
 
 _FOR_EVER = float("inf")
@@ -283,3 +283,21 @@ def test_tab_reaches_every_copy_button_of_a_long_answer(qtbot: QtBot, view: Chat
         copied.append(view.chat_viewport.item(1).copy_text(int(widget.focused_area.removesuffix(":copy"))))
         QTest.keyClick(widget, Qt.Key.Key_Tab)
     assert copied == [f"x = {n}" for n in range(6)]
+
+
+def test_what_is_built_after_a_theme_switch_is_painted(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.slice_s = 0.0
+    text = "**A** `b` [c](https://x.org)\n\n" * 4
+    view.chat_viewport.model.reset([AssistantRow(row_key(name), text) for name in "abcdefgh"])
+    for _ in range(30):
+        view.chat_viewport.refresh()
+    qtbot.waitUntil(lambda: _lines_on_screen(view, LIGHT) > 80)
+    at_first = _lines_on_screen(view, LIGHT)
+    view.set_theme(DARK)
+    qtbot.waitUntil(lambda: _lines_on_screen(view, DARK) == at_first)
+
+
+def _lines_on_screen(view: ChatView, theme: Theme) -> int:
+    """Return how many lines of pixels of the painted view show text in the color of a theme."""
+    shot = view.screen().grabWindow(view.winId()).toImage()
+    return sum(any(shot.pixelColor(x, y).name() == theme.text for x in range(10, 120)) for y in range(600))
