@@ -16,6 +16,7 @@ from helix_desktop.ui.design.dialogs import Choice, ask, exec_async
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import retention_reason
@@ -194,12 +195,15 @@ class CleanupController(QObject):
         await workspace.store.retention.restore(digests)
         for session in sessions:
             await workspace.store.retention.restore_session(session)
+        if sessions:
+            self._window.banners.remove(DELETED_SESSION)
         await self._refresh_views()
 
     async def _empty_trash(self, workspace: OpenWorkspace) -> None:
         await workspace.store.retention.empty_trash()
         await self._services.history_storage(workspace.id).clean_up()
-        self._window.banners.remove(_CLEANED)
+        for banner in (_CLEANED, DELETED_SESSION):
+            self._window.banners.remove(banner)
         await self._refresh_views()
 
     def _on_banner_action(self, banner: str, action: str) -> None:

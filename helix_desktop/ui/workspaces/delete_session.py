@@ -16,7 +16,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
 
-_DELETED = "session-deleted"
+DELETED_SESSION = "session-deleted"
+"""Of the banner that a session is in the trash: what takes it out of there ends it."""
 
 
 class DeleteSessionController(QObject):
@@ -30,7 +31,9 @@ class DeleteSessionController(QObject):
         start, window = context.async_actions.start, context.window
         window.sidebar.session_deleted.connect(lambda session: start(self._delete(session), "delete session"))
         window.banners.action_clicked.connect(
-            lambda banner, session: start(self._undo(session), "undo delete") if banner == _DELETED else None
+            lambda banner, session: (
+                start(self._undo(session), "undo delete") if banner == DELETED_SESSION else None
+            )
         )
 
     async def _delete(self, session: str) -> None:
@@ -54,7 +57,7 @@ class DeleteSessionController(QObject):
         self._deleted_workspace_id = workspace.id
         self._window.banners.show_banner(
             Banner(
-                _DELETED,
+                DELETED_SESSION,
                 "info",
                 tr(
                     "“{title}” moved to the trash.",
@@ -81,7 +84,7 @@ class DeleteSessionController(QObject):
         return answer == "delete"
 
     async def _undo(self, session: str) -> None:
-        self._window.banners.remove(_DELETED)
+        self._window.banners.remove(DELETED_SESSION)
         workspace = self._services.open_workspaces.get(self._deleted_workspace_id)
         if workspace is None:
             return

@@ -23,7 +23,9 @@ from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.redaction.dialog import confirmation_word
+from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -418,10 +420,12 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
     press(dialog, "bring_back")
     await until(lambda: dialog.entry_list.count() == 2, "one less")
     assert len((await rig.workspace.store.page()).entries) == 1
+    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace=rig.workspace.id))
     press(dialog, "empty_trash")
     assert dialog.entry_list.count() == 2
     press(dialog, "empty_trash")
     await until(lambda: dialog.entry_list.count() == 0, "nothing")
+    assert DELETED_SESSION not in rig.window.banners.banner_ids(), "nothing to undo any more"
     assert (await rig.workspace.store.totals()).entries == 1
     assert dialog.empty_state.isVisible()
     assert not find_buttons(dialog, "empty_trash")

@@ -124,7 +124,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         self.setAccessibleName(tr("Attachment: {attachment}", attachment=self.label))
         self.setAccessibleDescription(tr("Enter opens it, Delete removes it"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard to the text
         self.clicked.connect(lambda: self.opened.emit(self.key))
         self.set_style(style)
 

@@ -191,6 +191,15 @@ def test_chips_can_be_removed(qtbot: QtBot, composer: Composer) -> None:
     assert chips.height() == 0
 
 
+def test_a_click_on_a_chip_leaves_the_keyboard_to_the_text(composer: Composer) -> None:
+    composer.set_attachments((ChipText("k1", "one", "1 token"), ChipText("k2", "two", "2 tokens")))
+    composer.editor.setFocus()
+    first, second = composer._chips._chips
+    QTest.mouseClick(second._button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(first, Qt.MouseButton.LeftButton)
+    assert composer.editor.hasFocus()
+
+
 def test_tab_goes_through_the_chips_as_they_stand(composer: Composer) -> None:
     """Also through one that took the place of another."""
     first, second = ChipText("k1", "preview", "1 token", is_preview=True), ChipText("k2", "two", "2 tokens")
