@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame
 from shiboken6 import isValid
@@ -45,6 +45,7 @@ from tests.support.model_servers.chat_server import ChatServer
 
 TIMEOUT_S = 60.0  # on a busy machine
 _POLL_INTERVAL_S = 0.01
+_FRAME_INTERVAL_MS = 250
 T = TypeVar("T")
 
 
@@ -54,6 +55,43 @@ async def until(condition: Callable[[], object], description: str) -> None:
     while not condition():
         assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}{_waiting()}"
         await asyncio.sleep(_POLL_INTERVAL_S)
+    for window in QApplication.topLevelWidgets():
+        for frames in window.findChildren(_Frames, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            frames.paint()
+
+
+class _Frames(QObject):
+    """Paints a window whenever a test has waited for something, and else four times a second.
+
+    So every state that a test waits for is painted, once. A fifth of the time went into the frames on the way
+    there, of which any number came before the test went on.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._due, self._is_painting = window, QTimer(self), False
+        self._due.setSingleShot(True)
+        self._due.timeout.connect(self._paint_now)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let what has changed wait for the next frame."""
+        if event.type() != QEvent.Type.UpdateRequest or self._is_painting:
+            return False
+        if not self._due.isActive():
+            self._due.start(_FRAME_INTERVAL_MS)
+        return True
+
+    def paint(self) -> None:
+        """Paint what has changed since the last frame."""
+        if self._due.isActive():
+            self._due.stop()
+            self._paint_now()
+
+    def _paint_now(self) -> None:
+        self._is_painting = True
+        QCoreApplication.sendEvent(self._window, QEvent(QEvent.Type.UpdateRequest))
+        self._is_painting = False
 
 
 def _waiting() -> str:
@@ -221,6 +259,7 @@ async def open_window(
     data.ensure()
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     front = create_window_context(frame)
+    frames = _Frames(front.window)
     if visible:
         front.window.show()
     opened = wire_app(data, front, pause_s)
@@ -229,6 +268,7 @@ async def open_window(
         await until(front.window.isActiveWindow, "the window in front")
     try:
         yield WindowRig(front, opened, folder)
+        frames.paint()
     finally:
         await shut_down(front, opened)
         opened.settings.close()
