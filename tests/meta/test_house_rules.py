@@ -327,6 +327,20 @@ def test_documented_commands_exist(page: str) -> None:
     assert set(re.findall(r"\./helix ([a-z-]+)", quoted)) <= commands
 
 
+def test_the_map_and_the_hints_name_modules_that_exist() -> None:
+    """Every Python file that ARCHITECTURE names, and every module that a banned name sends to."""
+    files = {str(path.relative_to(ROOT)) for path in sources("helix_desktop", "tests", "packaging")}
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py)`", page))
+    assert named
+    assert not {name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)}
+    lint = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"]
+    hints = " ".join(banned["msg"] for banned in lint["flake8-tidy-imports"]["banned-api"].values())
+    modules = {name.replace(".", "/") + ".py" for name in re.findall(r"\b([a-z_]+(?:\.[a-z_]+)+)\b", hints)}
+    assert modules
+    assert modules <= {file.removeprefix("helix_desktop/") for file in files}
+
+
 def _all_sources() -> list[Path]:
     return sources("helix_desktop", "tests", "packaging")
 
