@@ -117,6 +117,11 @@ class CacheBrowser(Themed, QWidget):
             self._is_refreshing = True
             self._start(self._refresh(), "cache refresh")
 
+    def _update_preview(self) -> None:
+        row = self.model.row_of(self.preview.digest)
+        if row >= 0 and (entry := self.model.entry(row)) is not None:
+            self.preview.update_row(entry)
+
     def select(self, digest: str) -> None:
         """Bring an entry into sight and select it, if need be without the filter."""
         row = self.model.row_of(digest)
@@ -195,6 +200,7 @@ class CacheBrowser(Themed, QWidget):
             lambda: self.filter_bar.show_selected(self.table.selected_count())
         )
         self.table.opened.connect(self.preview.content.text.setFocus)
+        self.model.dataChanged.connect(self._update_preview)
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
         self.table.menu_requested.connect(self._show_row_menu)
         self.handover_hits.handover_clicked.connect(self.handover_requested)

@@ -200,16 +200,19 @@ async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: 
 
 
 async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) -> None:
-    """The same entry in another state is fetched again."""
+    """The same entry in another state is fetched again; the preview has the same tokens as the table."""
     source = sample_cache(3)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)
     row = source.all_rows[0]
-    changed = CacheRow(row.digest, "handed_over", row.tool, row.target, row.first_line, row.size, row.tokens,
+    pane.table.select_row(0)
+    pane.show_preview(PreviewState(row, CODE))
+    changed = CacheRow(row.digest, "handed_over", row.tool, row.target, row.first_line, row.size, 777,
                        9, 9, 9, row.created_at_ms, row.last_used_at_ms)  # fmt: skip
     source.all_rows[0] = changed
     pane.refresh()
     await wait_until(lambda: pane.model.entry(0) == changed)
+    await wait_until(lambda: "777 tokens" in pane.preview.recall_button.accessibleName())
 
 
 async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope: TaskScope) -> None:

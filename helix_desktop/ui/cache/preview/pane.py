@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
@@ -100,6 +102,13 @@ class Preview(Themed, QWidget):
         name = state.row.target if state.row.tool in _FILE_TOOLS else ""
         self.content.show_entry(state, name, self._facts(state.row))
         self._update_recall_button()
+
+    def update_row(self, row: CacheRow) -> None:
+        """Show the newest facts of the content on screen, such as its tokens by the model's newest report."""
+        if self._state is not None and row != self._state.row and row.digest == self.digest:
+            self._state = replace(self._state, row=row)
+            self._update_facts()
+            self._update_recall_button()
 
     def set_verified(self, icon_name: str, text: str, role: str) -> None:
         """Show whether the bytes match their digest; `role` is the color's token."""
