@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QCursor
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.translatable_text import join_sentences
@@ -40,6 +40,7 @@ class _BannerCard(QFrame):
         self.setProperty("role", "banner")
         self.setProperty("level", banner.level)
         self.setAccessibleName(translate(join_sentences(banner.what, banner.why, banner.fix)))
+        self._pointer = QCursor.pos()
         self._timer = QTimer(self)
         self._timer.timeout.connect(lambda: self._expire(banner.id))
         if banner.is_brief:
@@ -64,9 +65,11 @@ class _BannerCard(QFrame):
         self.setLayout(line)
 
     def _expire(self, banner_id: str) -> None:
-        """Go, unless the user is at it, or can't have seen it."""
+        """Go, unless the user is at it, or can't have seen it, or may be about to click what would move."""
+        moved = QCursor.pos() != self._pointer
+        self._pointer = QCursor.pos()
         is_used = self.underMouse() or self.isAncestorOf(QApplication.focusWidget() or self.window())
-        if is_used or not self.window().isActiveWindow() or QAccessible.isActive():
+        if is_used or moved or not self.window().isActiveWindow() or QAccessible.isActive():
             self._timer.start(_MORE_MS)
         else:
             self.dismissed.emit(banner_id)

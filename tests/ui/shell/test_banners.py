@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
@@ -77,6 +78,9 @@ def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWi
     timers[0].timeout.emit()
     assert window.banners.banner_ids() == ("stays", "goes")
     find_button(window.banners, "undo").clearFocus()
+    QCursor.setPos(QCursor.pos() + QPoint(9, 9))
+    timers[0].timeout.emit()
+    assert window.banners.banner_ids() == ("stays", "goes"), "a click now would hit what moves up"
     timers[0].timeout.emit()
     assert window.banners.banner_ids() == ("stays",)
 
