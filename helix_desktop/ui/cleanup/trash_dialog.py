@@ -64,6 +64,7 @@ class TrashDialog(SizedDialog):
             layout.setStretchFactor(page, 1)
         self.setLayout(layout)
         self.entry_list.itemSelectionChanged.connect(self._selected)
+        self.entry_list.itemActivated.connect(lambda _: self._restore())
         self.restore_button.clicked.connect(self._restore)
         self.empty_button.clicked.connect(self._empty)
         self.close_button.clicked.connect(self.reject)
@@ -91,6 +92,9 @@ class TrashDialog(SizedDialog):
         for widget in (self.summary, self.entry_list, self.empty_button, self.restore_button):
             widget.setVisible(has_items)
         self.empty_state.setVisible(not has_items)
+        if has_items:  # Enter restores it
+            self.entry_list.setCurrentRow(0)
+            self.entry_list.setFocus()
         self._selected()
         self.fit_height((_SIZE if has_items else _MIN_SIZE)[1])
 

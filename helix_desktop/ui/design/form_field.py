@@ -78,6 +78,10 @@ class FormField(QWidget):
         restyle(self._note_label, "role", "error" if message else "faint")
         show_text(self._note_label, message or self._note)
 
+    def take_focus(self) -> None:
+        """Give the keyboard to the control."""
+        self._control.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def set_note(self, note: str) -> None:
         """Say something else below the control."""
         self._note = note

@@ -31,6 +31,8 @@ class SizedDialog(TabsInReadingOrder, QDialog):
         is_opened = visible and self.isHidden()
         if is_opened:
             fit_screen(self)
+            # Else Qt puts it where it was without its title bar: each time lower by the height of that.
+            self.setAttribute(Qt.WidgetAttribute.WA_Moved, False)
             self._own_height = self.height()
         super().setVisible(visible)
         if is_opened and self.is_by_keyboard:

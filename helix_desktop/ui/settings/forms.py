@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator, current_language, transl
 tr = Translator("Settings: Models")
 policy_tr = Translator("Settings: Policy")
 
+_HOST = re.compile(r"(?P<host>[\w.-]+)(?P<port>:\d+)?(?:/\S*)?")  # and a path, without a scheme
 _DEFAULT_NAME = "server"
 
 TestState = Literal["running", "ok", "failed"]
@@ -221,6 +222,18 @@ class License:
 def provider_name(typed: str) -> str:
     """Return the name under which a provider is saved that was typed so: models are PROVIDER/MODEL."""
     return re.sub(r"[\s/]+", "-", typed.strip()).lower() or _DEFAULT_NAME
+
+
+def web_address(typed: str) -> str:
+    """Return a typed address, with its scheme where it lacks one: http for this machine and a port."""
+    address = typed.strip()
+    match = _HOST.fullmatch(address)
+    if match is None:
+        return address
+    host = match["host"]
+    if host == "localhost" or match["port"] or host.replace(".", "").isdigit():
+        return f"http://{address}"
+    return f"https://{address}" if "." in host else address
 
 
 def validate_provider(form: ProviderForm) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -83,3 +83,19 @@ def test_a_dialog_opened_with_the_keyboard_shows_at_once_where_it_is(qtbot: QtBo
         dialog.show()
     assert dialog.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) is by_keyboard
     dialog.close()
+
+
+def test_a_dialog_opens_at_the_same_place_again(qtbot: QtBot) -> None:
+    """Where it was without its title bar is lower each time."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.setGeometry(100, 100, 500, 400)
+    dialog = SizedDialog(parent, (400, 300), (300, 200))
+    places = []
+    for _ in range(2):
+        with qtbot.waitExposed(dialog):
+            dialog.show()
+        places.append(dialog.pos())
+        dialog.move(dialog.pos() + QPoint(0, 20))
+        dialog.close()
+    assert places[0] == places[1]

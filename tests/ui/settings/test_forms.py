@@ -32,6 +32,7 @@ from helix_desktop.ui.settings.forms import (
     ProviderForm,
     ProviderStatus,
     validate_provider,
+    web_address,
 )
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
@@ -181,11 +182,25 @@ def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsDialog) -> Non
 
 def test_save_reports_invalid_fields(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.providers.add()
-    line(dialog, "Base URL").setText("localhost:11434")
+    line(dialog, "Base URL").setText("not an address")
 
     with qtbot.assertNotEmitted(dialog.providers.editor.saved):
         press(dialog, "save_provider")
     assert set(dialog.providers.editor.errors()) == {"name", "base_url", "models"}
+    assert dialog.providers.editor.focusWidget().accessibleName() == "Name", "it may be out of sight"
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:8185/v1", "http://localhost:8185/v1"),
+        ("127.0.0.1/v1", "http://127.0.0.1/v1"),
+        ("api.example.com/v1", "https://api.example.com/v1"),
+        ("two words.com", "two words.com"),
+    ],
+)
+def test_an_address_gets_its_scheme(typed: str, address: str) -> None:
+    assert web_address(typed) == address
 
 
 def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:

@@ -415,7 +415,7 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash")
     dialog = tidying.trash_dialog
     assert dialog is not None
-    assert not dialog.restore_button.isEnabled()
+    assert dialog.restore_button.isEnabled(), "the first is selected"
     dialog.entry_list.setCurrentRow(0)
     press(dialog, "bring_back")
     await until(lambda: dialog.entry_list.count() == 2, "one less")

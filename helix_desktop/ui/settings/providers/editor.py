@@ -25,6 +25,7 @@ from helix_desktop.ui.settings.forms import (
     ProviderStatus,
     provider_name,
     validate_provider,
+    web_address,
 )
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
@@ -72,7 +73,7 @@ class ProviderEditor(QWidget):
         self.extras_form = ExtrasForm("provider_extras")
         self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
-        self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
+        self._url.editingFinished.connect(self._on_url_entered)
         self._url.textEdited.connect(lambda _: self._on_server_edited())
         self._key.setObjectName("api_key")
         self._url.setObjectName("base_url")
@@ -300,7 +301,7 @@ class ProviderEditor(QWidget):
         return ProviderForm(
             self._id,
             self._name.text().strip(),
-            self._url.text().strip(),
+            web_address(self._url.text()),
             self._dialect.currentData(),
             self.models.entries,
             self.models.default_model,
@@ -324,11 +325,16 @@ class ProviderEditor(QWidget):
     def _on_server_edited(self) -> None:
         """Drop what another server reported of the models, what a test of it showed, and what was wrong."""
         self._fields["base_url"].show_error("")
-        server = self._url.text().strip(), self._dialect.currentData()
+        server = web_address(self._url.text()), self._dialect.currentData()
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
         self.server_edited.emit()
         self._check_view.clear()
+
+    def _on_url_entered(self) -> None:
+        """Complete the address, and look models up that it publishes."""
+        self._url.setText(web_address(self._url.text()))
+        self.models.set_spec_lookup(self._resolve_spec)
 
     def _on_key_edited(self) -> None:
         """Drop what a test with another key showed."""
@@ -343,7 +349,7 @@ class ProviderEditor(QWidget):
             self.models.set_suggestions(tuple(dict.fromkeys(names)))
 
     def _resolve_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
-        provider = Provider(name="any", base_url=self._url.text().strip(), models=(entry,))
+        provider = Provider(name="any", base_url=web_address(self._url.text()), models=(entry,))
         return provider.resolved_spec(entry.name, self._catalog)
 
     def _test_or_stop(self) -> None:
@@ -380,6 +386,9 @@ class ProviderEditor(QWidget):
         if faults.keys() <= {"extras"} and not wrong and faults:
             self.models.show_error(faults["extras"])
         is_valid = not (faults or wrong or has_wrong_figures)
+        wrong_fields = [field for name, field in self._fields.items() if faults.get(name)]
+        if wrong_fields:  # it may have been scrolled out of sight
+            wrong_fields[0].take_focus()
         if is_valid:
             self.saved.emit(form)
         return is_valid

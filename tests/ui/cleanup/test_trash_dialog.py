@@ -1,0 +1,33 @@
+"""The trash by keyboard."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.retention import TrashContents
+from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+
+
+def test_enter_restores_the_first_item_at_once(qtbot: QtBot) -> None:
+    """The list has the keyboard and its first item is selected; nothing else is pressed with it."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = TrashDialog(parent, "app")
+    restored: list[list[str]] = []
+    emptied: list[bool] = []
+    dialog.restore_requested.connect(lambda _, sessions: restored.append(sessions))
+    dialog.empty_requested.connect(lambda: emptied.append(True))
+    with qtbot.waitActive(dialog):
+        dialog.show()
+    dialog.show_trash(TrashContents((), (SessionSummary("a", "one", 1, 1), SessionSummary("b", "two", 1, 1))))
+    assert dialog.entry_list.hasFocus()
+    QTest.keyClick(dialog.entry_list, Qt.Key.Key_Return)
+    QTest.keyClick(dialog.entry_list, Qt.Key.Key_Down)
+    QTest.keyClick(dialog.entry_list, Qt.Key.Key_Return)
+    assert (restored, emptied) == ([["a"], ["b"]], [])
+    assert dialog.isVisible()
+    dialog.close()
