@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.context.intake.error_lines import REPORT, ErrorFinder
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tool_call_target import ToolKind, is_symbol_lookup, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
@@ -94,7 +95,7 @@ def count_header_lines(tool: str, text: str) -> int:
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""
     about = _symbol_places(text) if is_symbol_lookup(tool) else ""
-    about = about or _describe(tool_kind(tool), text)
+    about = about or _describe(tool_kind(tool), text, failed=bool(exit_code))
     if exit_code is not None:
         about = f"exit {exit_code}, {about}" if about else f"exit {exit_code}"
     return ellipsize(without_direction_signs(about), CAP)
@@ -105,10 +106,10 @@ def describe_text(text: str) -> str:
     return ellipsize(without_direction_signs(_describe("read", text)), CAP)
 
 
-def _describe(kind: ToolKind, text: str) -> str:
+def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
     match kind:
         case "command":
-            return _changed_files(text) or _last_informative_line(text)
+            return _changed_files(text) or _json_of_command(text) or _last_informative_line(text, failed)
         case "search":
             return _hits(text) or _first_informative_line(text)
         case "list":
@@ -142,7 +143,7 @@ def _join(names: Sequence[str]) -> str:
 def _json_keys(text: str) -> str:
     stripped = text[:_READ_CHARS].lstrip()
     if stripped[:1] not in ("{", "[") or len(text) > _READ_CHARS:
-        return _cut_json_keys(stripped) if stripped[:2] == '{"' else ""
+        return _cut_json_keys(stripped) if re.match(r'\{\s*"', stripped) else ""
     try:
         value = msgspec.json.decode(stripped)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -154,6 +155,13 @@ def _json_keys(text: str) -> str:
     first = next((item for item in value if isinstance(item, dict)), None)
     keys = f" of {_join(list(map(str, first)))}" if first else ""
     return f"JSON: {pluralize(len(value), 'item')}{keys}"
+
+
+def _json_of_command(text: str) -> str:
+    """Return the keys of the JSON that a command printed; empty if it printed anything else."""
+    header = _COMMAND_HEADER.match(text)
+    body = text[header.end() :] if header else text
+    return _json_keys(body) if body.rstrip()[-1:] in ("}", "]") else ""
 
 
 def _new_lines(items: Iterable[Any]) -> str:
@@ -172,7 +180,7 @@ def _new_lines(items: Iterable[Any]) -> str:
 
 
 def _cut_json_keys(text: str) -> str:
-    keys = list(dict.fromkeys(re.findall(r'^\s{0,4}"([^"\n]{1,60})"\s*:', text, re.MULTILINE)))
+    keys = list(dict.fromkeys(re.findall(r'^[\s{]{0,4}"([^"\n]{1,60})"\s*:', text, re.MULTILINE)))
     return f"JSON: {_join(keys)}" if keys else ""
 
 
@@ -244,8 +252,9 @@ def _is_group(line: str) -> bool:
 
 def _with_paths(head: str, paths: list[str], cap: int) -> str:
     """Return a head with these paths in `cap` characters: their names where they are too long."""
-    if len(head) + len(", ".join(paths)) > cap:
-        paths = [path.rpartition("/")[2] for path in paths]
+    names = list(dict.fromkeys(path.rpartition("/")[2] for path in paths))
+    if len(head) + len(", ".join(paths)) > cap and len(names) > len(paths) // 2:
+        paths = names
     while len(head) + len(", ".join(paths)) > cap and len(paths) > 1:
         paths = [*paths[:-2], "…"] if paths[-1] == "…" else [*paths[:-1], "…"]
     return head + ", ".join(paths)
@@ -261,8 +270,8 @@ def _first_informative_line(text: str) -> str:
     return f'"{ellipsize(informative, CAP - 2)}"' if informative else ""
 
 
-def _last_informative_line(text: str) -> str:
-    """Return the last line that says how a command ended, else its last line."""
+def _last_informative_line(text: str, failed: bool) -> str:
+    """Return the last line that says how a command ended, else why it `failed`, else its last line."""
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
     candidates = list(islice((line for line in lines if _is_informative(line)), 80))
     candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
@@ -270,11 +279,19 @@ def _last_informative_line(text: str) -> str:
     endings = [line for line in candidates[:40] if _INFORMATIVE_END.search(line)]
     if commit:
         endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
-    line = _with_details(endings) if endings else commit or _first(candidates)
+    why = _error_line(lines) if failed and not endings else ""
+    line = _with_details(endings) if endings else why or commit or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
     if commit and endings:
         plain = f"{plain}; {commit}"
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
+
+
+def _error_line(lines: Iterable[str]) -> str:
+    """Return the last of these lines, given from the end, that reports an error; empty if none does."""
+    finder = ErrorFinder()
+    errors = (line for line in lines if (error := finder.find(line)) is not None and error.rank == REPORT)
+    return _first(line for line in errors if not line.startswith("exit "))
 
 
 def _newest_commit(lines: Iterable[str]) -> str:

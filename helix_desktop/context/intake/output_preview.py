@@ -7,16 +7,25 @@ from collections.abc import Iterator
 
 import msgspec
 
-from helix_desktop.context.intake.error_lines import MENTION, ErrorFinder
+from helix_desktop.context.intake.error_lines import MENTION, REPORT, ErrorFinder
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
 _HEAD_SHARE, _TAIL_SHARE = 0.35, 0.25  # the rest, at most, is for error lines
 _MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
+_LEAST_KEPT = 0.5  # of a head or tail, without the line that its end cuts
 _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
 _RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
+_FRAME = re.compile(
+    r'\s*File "(?P<python>[^"]+)", line \d+|\s+at \S.*?[\w)]?[^\s:()]+:\d+|\s+\S+\.\w{1,4}:\d+(?:\s|$)'
+)
+"""A line of a stack trace that names a place: of Python, of Java and JavaScript, of Go."""
+_FRAME_LINES = 6  # lines around an error in which the place that raised it is looked for
+_FRAME_CHARS = 400  # characters of a line that are searched for a place, or a file
+_DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
+_DIFF_LINE = ("+", "-", " ", "@@", "index ")
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
@@ -76,9 +85,9 @@ def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, line
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
-    """Return `text` without the line that was cut through, unless nothing else would be left."""
+    """Return `text` without the line that was cut through, unless little else would be left."""
     complete = text.partition("\n")[2] if from_end else text.rpartition("\n")[0]
-    return complete if complete.strip() else text
+    return complete if complete.strip() and len(complete) >= len(text) * _LEAST_KEPT else text
 
 
 def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> str:
@@ -97,19 +106,45 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: set[str] = set()
     finder, last = ErrorFinder(), None
-    for line in text[start:end].split("\n"):
-        if (match := finder.find(line)) is not None:
+    lines = text[start:end].split("\n")
+    in_diff = False
+    for place, line in enumerate(lines):
+        if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
+            in_diff = True
+            yield _ErrorLine(number + place, f"diff of {file[1][:cap]}", REPORT)
+        elif in_diff and line.startswith(_DIFF_LINE):
+            continue
+        elif (match := finder.find(line)) is not None:
             index = match.index
             excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
-            error_line = _ErrorLine(number, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
+            error_line = _ErrorLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             if shape not in shapes:
                 shapes.add(shape)
                 yield error_line
-        number += 1
+                if match.rank == REPORT and (frame := _frame_at(lines, place)):
+                    yield _ErrorLine(number + frame, " ".join(lines[frame][:cap].split()), REPORT)
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
+
+
+def _frame_at(lines: list[str], place: int) -> int:
+    """Return which line names the place that raised the error at `place`: the nearest frame; 0 if none.
+
+    Python names it above the error, others below it.
+    """
+    for other in range(place - 1, max(0, place - _FRAME_LINES), -1):
+        frame = _FRAME.match(lines[other][:_FRAME_CHARS])
+        if frame is not None and frame["python"]:
+            return other
+        if not lines[other].startswith(" "):
+            break
+    for other in range(place + 1, min(len(lines), place + _FRAME_LINES)):
+        frame = _FRAME.match(lines[other][:_FRAME_CHARS])
+        if frame is not None:
+            return 0 if frame["python"] else other
+    return 0
 
 
 def _excerpt(line: str, start: int, chars: int) -> str:

@@ -107,6 +107,27 @@ def test_a_command_that_commits_is_described_by_the_new_commit() -> None:
     assert describe_output("run_command", "fea4415 Export invoices\n M a.py\n", 0) == 'exit 0, "M a.py"'
 
 
+def test_a_failed_command_is_described_by_its_error() -> None:
+    """Where nothing says how it ended, and only then."""
+    log = "ValueError: bad rate 'x'\nexit status 2\n" + "worker stopping\n" * 60
+    assert describe_output("run_command", log, 1) == "exit 1, \"ValueError: bad rate 'x'\""
+    assert describe_output("run_command", log, 0) == 'exit 0, "worker stopping"'
+    assert describe_output("run_command", f"{log}1 failed, 2 passed\n", 1) == 'exit 1, "1 failed, 2 passed"'
+
+
+def test_json_that_a_command_printed_is_described_by_its_keys() -> None:
+    printed = 'exit code 0 (sandboxed)\n{\n "total": 3,\n "next": "token"\n}\n'
+    assert describe_output("run_command", printed, 0) == "exit 0, JSON: total, next"
+    large = '{"total": 3, "items": [' + ", ".join(['{"id": 1}'] * 9_000) + "]}"
+    assert describe_output("run_command", large, 0) == "exit 0, JSON: total"
+
+
+def test_hits_in_files_of_one_name_are_described_by_their_paths() -> None:
+    hits = "".join(f"src/package_{n}/core.py\n  3:x\n" for n in range(9))
+    about = describe_output("search_text", f"9 matching lines in 9 files:\n{hits}")
+    assert about.startswith("9 matching lines in 9 files: src/package_0/core.py, src/package_1/core.py, ")
+
+
 def test_what_says_nothing_of_how_a_command_ended_is_passed_over() -> None:
     """A closing tag, a handler."""
     assert describe_output("run_command", "8000 rows 0.052 s\n<root>\n  <text>\n", 0) == (

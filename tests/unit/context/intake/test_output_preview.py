@@ -103,6 +103,51 @@ def test_a_line_that_is_cut_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("trace", "places"),
+    [
+        (
+            'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g(x)\n'
+            '  File "b.py", line 9, in g\n    raise E\nValueError: bad rate\n',
+            ['File "b.py", line 9, in g', "ValueError: bad rate"],
+        ),
+        (
+            "java.io.IOException: closed\n\tat a.Pool.run(Pool.java:41)\n\tat a.Main.main(Main.java:7)\n",
+            ["java.io.IOException: closed", "at a.Pool.run(Pool.java:41)"],
+        ),
+        (
+            "TypeError: no rate\n    at pay (/app/pay.js:88:11)\n    at go (/app/x.js:2:1)\n",
+            ["TypeError: no rate", "at pay (/app/pay.js:88:11)"],
+        ),
+        (
+            "panic: no rate\n\ngoroutine 1 [running]:\nmain.pick(...)\n\t/app/main.go:17\n",
+            ["/app/main.go:17"],
+        ),
+    ],
+)
+def test_an_error_is_shown_with_the_place_that_raised_it(trace: str, places: list[str]) -> None:
+    """The innermost frame of a stack trace: it is the line that would have to be recalled."""
+    text = "".join(f"step {n}\n" for n in range(400)) + trace + "".join(f"end {n}\n" for n in range(400))
+    shown = preview_output(text, digest_of(b""), 300)
+    lines = text.splitlines()
+    for place in places:
+        number = next(n for n, line in enumerate(lines, 1) if line.strip() == place)
+        assert f"\n{number}: {place}\n" in shown
+    assert "x.js" not in shown
+    assert "Main.java" not in shown
+
+
+def test_a_diff_is_shown_by_its_files() -> None:
+    """Not by words such as "error" in the lines that it changes."""
+    parts = (
+        f"diff --git a/src/f{n}.py b/src/f{n}.py\n@@ -1 +1 @@\n-raise Error\n" + "+error = 1\n" * 40
+        for n in range(20)
+    )
+    shown = preview_output("".join(parts), digest_of(b""), 300)
+    assert "\n44: diff of src/f1.py\n87: diff of src/f2.py\n" in shown
+    assert ": -raise" not in shown
+
+
 def test_a_preview_is_never_longer_than_the_output() -> None:
     """An output a little above the budget is shown in full."""
     text = "word " * 61
