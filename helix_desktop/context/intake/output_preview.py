@@ -14,7 +14,8 @@ CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays u
 MIN_BUDGET = 10  # tokens; less would show nothing
 _HEAD_SHARE, _TAIL_SHARE = 0.35, 0.25  # the rest, at most, is for error lines
 _MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
-_LEAST_KEPT = 0.5  # of a head or tail, without the line that its end cuts
+_LEAST_KEPT = 0.5  # of a head or tail in whole lines: less, and some of the line that its end cuts stays
+_CUT_LINE_CHARS = 120  # characters of that line
 _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
 _RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
@@ -85,9 +86,14 @@ def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, line
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
-    """Return `text` without the line that was cut through, unless little else would be left."""
+    """Return `text` without the line that was cut through; with a bit of it where little else is left."""
     complete = text.partition("\n")[2] if from_end else text.rpartition("\n")[0]
-    return complete if complete.strip() and len(complete) >= len(text) * _LEAST_KEPT else text
+    if not complete.strip():
+        return text
+    if len(complete) >= len(text) * _LEAST_KEPT:
+        return complete
+    chars = len(complete) + _CUT_LINE_CHARS
+    return text[-chars:] if from_end else text[:chars]
 
 
 def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> str:
