@@ -18,6 +18,7 @@ from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
+    ApprovalGiven,
     AssistantSpoke,
     ToolAnswered,
     TurnEnded,
@@ -25,7 +26,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.messages import MCP_PREFIX, ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
@@ -42,6 +43,13 @@ _UNANSWERED_TEXTS = {
     "stopped": "The user stopped the turn before this call ended.",
     "failed": "The turn failed before this call ended. It may or may not have taken effect.",
 }
+_NOT_RUN = "This call did not run: "
+_NOT_RUN_TEXTS = {
+    "stopped": f"{_NOT_RUN}the user stopped the turn while it waited for approval.",
+    "failed": f"{_NOT_RUN}the turn failed while it waited for approval.",
+    "interrupted": f"{_NOT_RUN}the app stopped while it waited for approval.",
+}
+_APPROVED_TOOLS = frozenset(("run_command", "write_file", "edit_file", "multi_edit"))  # and those of servers
 
 
 class Session:
@@ -261,11 +269,12 @@ class Session:
     async def close_calls(self, reason: TurnOutcome) -> None:
         """Record an answer for every open call, so that the transcript stays valid.
 
-        An output that arrived and was held gets its preview; other calls are recorded as interrupted.
+        An output that arrived and was held gets its preview; other calls are recorded as interrupted, or as
+        not run where they still waited for approval.
         """
 
         def answer(call: ToolCall) -> ToolAnswered:
-            text = UNANSWERED if call.name == ASK_USER else _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
+            text = self._unanswered_text(call, reason)
             return self.transcript.pending_outputs.get(call.id) or ToolAnswered(
                 call.id,
                 call.name,
@@ -282,6 +291,19 @@ class Session:
 
         await self.record_decided(lambda: [answer(call) for call in self.transcript.open_calls.values()])
 
+    def _unanswered_text(self, call: ToolCall, reason: TurnOutcome) -> str:
+        """Return what the model is told of an open call at the end of its turn."""
+        if call.name == ASK_USER:
+            return UNANSWERED
+        needs_approval = call.name in _APPROVED_TOOLS or call.name.startswith(MCP_PREFIX)
+        if needs_approval and not self._was_decided(call.id):
+            return _NOT_RUN_TEXTS.get(reason, _NOT_RUN_TEXTS["interrupted"])
+        return _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
+
+    def _was_decided(self, call_id: str) -> bool:
+        events = (recorded.event for recorded in reversed(self.log))
+        return any(isinstance(event, ApprovalGiven) and event.call_id == call_id for event in events)
+
     async def end_turn(self, ended: TurnEnded) -> bool:
         """Record the end of the turn, once. Return True if a turn was open."""
         return bool(await self.record_decided(lambda: [ended] if self.transcript.turn_open else []))
@@ -295,6 +317,11 @@ class Session:
         """Send an update to all listeners."""
         for listener in tuple(self._listeners):
             listener(update)
+
+
+def did_not_run(model_text: str) -> bool:
+    """Return True if what the model reads of a call says that it did not run."""
+    return model_text.startswith(_NOT_RUN)
 
 
 def _is_use(events: Sequence[Event]) -> bool:

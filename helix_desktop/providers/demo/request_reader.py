@@ -33,6 +33,7 @@ _ERROR_LINE = re.compile(
 _CUT_OFF = (
     "The user stopped the turn before this call ended",
     "The app stopped before this call",
+    "This call did not run: ",
     "no exit code: its turn ended",
     "no exit code: the app stopped",
 )

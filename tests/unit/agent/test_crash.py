@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import INTERRUPTED
+from helix_desktop.agent.session import INTERRUPTED, did_not_run
 from helix_desktop.agent.session_updates import CallOutput, ErrorRaised, EventRecorded, ResponseDelta
 from helix_desktop.agent.tool_calls import partial_outputs
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
@@ -18,11 +18,24 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import Draft, PartialOutput
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.conversation import (
+    ApprovalGiven,
+    AssistantSpoke,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.messages import (
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    RetryScheduled,
+    TextDelta,
+    ToolCall,
+)
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.translatable_text import verbatim
@@ -102,6 +115,24 @@ async def test_a_session_interrupted_anywhere_opens_and_continues() -> None:
         else:
             assert added == []
         await _check_continues(rig, workspace)
+
+
+async def test_a_call_that_waited_for_approval_in_a_crash_is_said_not_to_have_run() -> None:
+    rig = AgentRig(ScriptedModel(replies_in_order()))
+    calls = tuple(ToolCall(f"c{number}", "run_command", "{}") for number in range(2))
+    events: tuple[Event, ...] = (
+        UserSpoke("Go.", 2),
+        AssistantSpoke("", "m", 2, calls),
+        ApprovalGiven("c0", "run_command", "make", "once"),
+    )
+    store = GatedStore()
+    await store.commit(Commit("s", [RecordedEvent(n, 1_000, event) for n, event in enumerate(events, 1)]))
+    workspace = rig.create_workspace(store, POLICY)
+    log = (await workspace.open_session("s")).session.log
+    texts = [recorded.event.text for recorded in log if isinstance(recorded.event, ToolAnswered)]
+    assert texts == [INTERRUPTED, "This call did not run: the app stopped while it waited for approval."]
+    assert [did_not_run(text) for text in texts] == [False, True]
+    await workspace.close()
 
 
 async def store_after_crash(rig: AgentRig) -> GatedStore:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.agent.session import did_not_run
 from helix_desktop.agent.tool_calls.approvals import denial_reason
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
@@ -102,6 +103,8 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
         return ""
     if row.state == "interrupted" and not row.answer_seq:
         return tr("output not saved")
+    if row.state == "interrupted" and did_not_run(row.head):
+        return tr("did not run")
     parts = []
     if row.state == "denied" and (reason := denial_reason(row.head)):
         parts.append(tr("“{reason}”", reason=escape_invisible(ellipsize(reason, _REASON_CHARS))))
