@@ -449,5 +449,5 @@ class Transcript(WindowMessages):
         return self.rewrites.is_undoable(seq) and self.rewrites.is_active(seq)
 
     def can_redo(self, seq: int) -> bool:
-        """Return True if that seq is an undone rewrite."""
-        return seq in self.rewrites.undone
+        """Return True if that seq is an undone rewrite; not while one written in its place is active."""
+        return seq in self.rewrites.undone and not self.rewrites.replaced_by(seq)

@@ -132,6 +132,6 @@ def _choice_text(transcript: Transcript, seq: int, title: str) -> str:
     active = transcript.handover
     if active is not None and seq == active[0]:
         return tr("{title} (active, e{event})", title=title, event=str(seq))
-    if seq in transcript.rewrites.undone:
+    if transcript.can_redo(seq):
         return tr("{title} (undone, e{event})", title=title, event=str(seq))
     return tr("{title} (e{event})", title=title, event=str(seq))

@@ -51,7 +51,7 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     rewrites, active = transcript.rewrites, transcript.handover
     if rewrites.handovers[seq].origin:
         return EditRefusal(tr("This handover is of another session. Edit it there."))
-    if seq in rewrites.undone:
+    if transcript.can_redo(seq):
         reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, "redo", seq, tr("Redo"))
     if active is not None and active[0] != seq:

@@ -311,7 +311,7 @@ def _handover(
         fallback=event.fallback,
         focus=event.focus,
         duration_ms=event.duration_ms,
-        is_undone=recorded.seq in transcript.rewrites.undone,
+        is_undone=transcript.can_redo(recorded.seq),
         calls=event.calls,
         prompt=event.prompt,
         is_edited=event.edited,

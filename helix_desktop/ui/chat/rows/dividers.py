@@ -145,7 +145,7 @@ class Dividers:
         rewrites, around = transcript.rewrites, covers_around(transcript)
         for seq, row in self._rows.items():
             undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
-            undone = undone and (seq in rewrites.undone or not rewrites.replaced_by(seq))
+            undone = undone and not rewrites.replaced_by(seq)
             actions: list[ButtonAction] = [
                 action for action in row.actions if not isinstance(action, Undo | Redo)
             ]

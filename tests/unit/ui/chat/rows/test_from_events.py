@@ -190,7 +190,8 @@ def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulato
     inside = covers_around(transcript)
     for seq in transcript.rewrites.by_seq:
         row = dividers[seq]
-        assert row.is_undone == (not transcript.rewrites.is_active(seq))
+        is_active = transcript.rewrites.is_active(seq)
+        assert row.is_undone == (not is_active and not transcript.rewrites.replaced_by(seq))
         assert bool(row.inside) == (seq in inside)
         assert ("undo" in action_names(row)) == (transcript.can_undo(seq) and seq not in inside)
         assert ("redo" in action_names(row)) == transcript.can_redo(seq)
@@ -200,6 +201,23 @@ def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulato
             assert not {"undo", "redo"} & set(action_names(dividers[recorded.seq]))
             target = getattr(recorded.event, "target", 0)
             assert (ShowInChat(target) in dividers[recorded.seq].actions) == bool(target)
+
+
+def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> None:
+    simulator = build_history(12, size=2_000)
+    simulator.hand_over(1_000)
+    ((first, made),) = simulator.transcript.rewrites.handovers.items()
+    simulator.record(msgspec.structs.replace(made, replaces=(first,), revises=first))
+    edited = simulator.transcript.last_seq
+    for event in (Undone(edited), Undone(first), Redone(edited)):
+        simulator.record(event)
+    check_dividers_offer_exactly_the_possible_actions(simulator)
+    assert not simulator.transcript.can_redo(first), "its messages are summarized as it is"
+    cards = build_cards(simulator.log, simulator.transcript)
+    assert not any(isinstance(card, HandoverCard) and card.is_undone for card in cards)
+    simulator.record(Undone(edited))
+    check_dividers_offer_exactly_the_possible_actions(simulator)
+    assert simulator.transcript.can_redo(first)
 
 
 def test_the_user_s_choice_is_shown_on_the_card() -> None:
