@@ -45,11 +45,12 @@ class CallMeter:
     """Adds up what the attempts of one call spent: as the provider reported it, else by our count.
 
     An attempt that was canceled or broke off counts once its server has the request, which it may bill.
-    `input_tokens` are those of the request, as the model counts them.
+    `input_tokens` are those of the request, as the model counts them; `cached_tokens` of these the provider
+    should have in its cache.
     """
 
-    def __init__(self, info: ModelInfo, input_tokens: int) -> None:
-        self._info, self._input_tokens = info, input_tokens
+    def __init__(self, info: ModelInfo, input_tokens: int, cached_tokens: int = 0) -> None:
+        self._info, self._input_tokens, self._cached_tokens = info, input_tokens, cached_tokens
         self._reported, self._unreported = Spending(), list[str]()
         self._text, self._is_sent = "", False
 
@@ -81,7 +82,7 @@ class CallMeter:
         """Return what was spent so far."""
         spent = self._reported
         for output_tokens in await counter.count(self._unreported):
-            usage = Usage(self._input_tokens, output_tokens)
+            usage = Usage(self._input_tokens, output_tokens, self._cached_tokens)
             spent += Spending(usage.input + usage.output, call_cost(self._info, usage), estimated=True)
         return spent
 

@@ -15,7 +15,9 @@ from helix_desktop.agent.trust import IsTrusted, require_trust
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
+from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
+from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.context.window.side_question import side_question_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Window, project
@@ -104,8 +106,8 @@ class SideQuestions:
 
     async def _answer(self, question: str) -> SideQuestionAnswered:
         await self._budget.ensure_available()
-        (request, tokens), info = await self._request(question), self._runtime.frame.info
-        started_at_ms, meter = self._runtime.clock(), CallMeter(info, tokens)
+        (request, tokens, cached), info = await self._request(question), self._runtime.frame.info
+        started_at_ms, meter = self._runtime.clock(), CallMeter(info, tokens, cached)
         try:
             response, is_stopped = await self._receive(request, meter)
         except (asyncio.CancelledError, HelixError):
@@ -154,9 +156,10 @@ class SideQuestions:
             _text("Ask again, or send it as a message."),
         )
 
-    async def _request(self, question: str) -> tuple[ModelRequest, int]:
-        """Return the session's next request with the question behind it, and its tokens as the model counts.
+    async def _request(self, question: str) -> tuple[ModelRequest, int, int]:
+        """Return the session's next request with the question behind it.
 
+        Also its tokens as the model counts, and those of them that the provider should have in its cache.
         Raises RequestTooLarge.
         """
         window, gauge = self._window()
@@ -174,7 +177,10 @@ class SideQuestions:
         if request_validation.problems(messages):
             messages = request_validation.repair_request(messages)
         request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime)
-        return request, tokens
+        runtime, transcript, info = self._runtime, self._runtime.transcript, self._runtime.frame.info
+        is_cold = is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
+        cached = next_request_cost(window, gauge, transcript, info, is_cold).cached
+        return request, tokens, cached
 
     def _window(self) -> tuple[Window, UsageGauge]:
         """Return the present window; a call that still runs has an answer that says so."""

@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.conversation import SideQuestionAnswered
 from helix_desktop.domain.events.summary import HandoverDiscarded
-from helix_desktop.domain.messages import ModelInfo, TextDelta
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, TextDelta, Usage
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.message_linter import lint
@@ -100,6 +100,22 @@ async def test_the_budget_is_asked_first_and_pays() -> None:
     with pytest.raises(BudgetExhausted):
         await conversation.side_questions.ask(QUESTION)
     assert len(rig.model.side_requests) == 1
+
+
+async def test_an_answer_without_a_report_costs_by_what_the_provider_has_cached() -> None:
+    """The question goes behind the requests of the turns, which the provider has read."""
+    info = ModelInfo("test", "scripted", 8_000, 400, price_in=2.0, price_cached=0.5, price_out=10.0)
+    usage = Usage(1_000, 50, 600, reports_cache=True)
+    rig = AgentRig(SendingModel(replies_in_order([ModelResponse("Done.", usage=usage)]), info))
+    conversation = await rig.begin()
+    await conversation.run("Go.")
+    cached = conversation.window.cost().cached
+    answer = await conversation.side_questions.ask(QUESTION)
+    assert answer is not None
+    assert cached > 0
+    (tokens,) = await rig.counter.count([answer.answer])
+    fresh = answer.spent - tokens - cached
+    assert answer.cost == pytest.approx((fresh * 2.0 + cached * 0.5 + tokens * 10.0) / 1_000_000)
 
 
 async def test_canceling_records_what_had_come() -> None:
