@@ -222,7 +222,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     are the files because of which it asks: the call writes them, and other programs run them on their own.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
     `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: no rule asks, and
-    nothing is lost or run by others because of it, as far as it can be read.
+    nothing is lost or run by others because of it, as far as it can be read. `scripts` are the scripts that a
+    command runs of those that the session's calls changed: paths and texts.
     """
 
     call_id: str
@@ -249,6 +250,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     has_network: bool = False
     is_too_long: bool = False
     is_safe: bool = False
+    scripts: tuple[tuple[str, str], ...] = ()
 
     @property
     def may_change_files(self) -> bool:

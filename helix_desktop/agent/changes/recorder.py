@@ -26,6 +26,8 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.permissions.data_loss import find_scripts
+from helix_desktop.domain.permissions.texts_to_run import ANY_REMOVAL
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import (
@@ -40,6 +42,8 @@ _text = TextContext("Changes")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+_LONG_COMMAND = 200  # characters; what is shorter is read in some milliseconds
+_UNKNOWN = FileState()
 _SCAN_S = 1.0  # seconds that a message waits for a scan: of 20,000 files it takes some 0.1
 _DEADLINE_S = 60.0  # seconds; a scan of a million files takes some 5, and a disk that hangs holds up no turn
 
@@ -122,11 +126,35 @@ class ChangeRecorder:
         if self._history is None or not request.may_change_files:
             return request
         if request.kind != "edit":
-            return replace(request, coverage=self._history.coverage)
+            scripts = await self._scripts_of(request, self._history) if request.kind == "command" else ()
+            return replace(request, coverage=self._history.coverage, scripts=scripts)
         places = await self._quietly(self._history.uncovered_files((request.subject, *request.other_paths)))
         if places is None:
             return replace(request, coverage=FileCoverage())
         return replace(request, coverage=FileCoverage(places=places, uncovered=len(places), is_complete=True))
+
+    async def _scripts_of(
+        self, request: ApprovalRequest, history: FileHistory
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the scripts that a command runs of those that the session's calls changed, with their texts.
+
+        One that cannot be read stands for any.
+        """
+        if len(request.subject) > _LONG_COMMAND:
+            paths = await asyncio.to_thread(find_scripts, request.subject, request.folder, request.root)
+        else:
+            paths = find_scripts(request.subject, request.folder, request.root)
+        if not paths:
+            return ()
+        await self._find_agent_paths()
+        changed = [path for path in paths if path in self._agent_paths]
+        states = await self._quietly(history.current_states(changed)) if changed else {}
+        scripts = []
+        for path, state in (states or dict.fromkeys(changed, _UNKNOWN)).items():
+            if state is not None:
+                text = await self._quietly(history.content(state.digest)) if state.digest else None
+                scripts.append((path, ANY_REMOVAL if text is None else text.decode("utf-8", "replace")))
+        return tuple(scripts)
 
     async def begin_call(self, call: ToolCall, request: ApprovalRequest | None) -> tuple[str, ...]:
         """Have what a call will change captured, if it may change files.

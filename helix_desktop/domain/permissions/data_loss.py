@@ -13,7 +13,13 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverage, Uncove
 from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex, Target, is_made_again
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
-from helix_desktop.domain.permissions.shell_programs import ANYTHING, Program, find_programs, found_paths
+from helix_desktop.domain.permissions.shell_programs import (
+    ANYTHING,
+    Program,
+    found_paths,
+    read_command,
+    read_script,
+)
 
 _HARMLESS = frozenset({
     "", ".", "[", "[[", "basename", "bat", "cat", "chmod", "chown", "cmp", "cut", "diff", "dirname", "echo",
@@ -55,17 +61,28 @@ class CommandEffects(msgspec.Struct, frozen=True):
 
 
 def find_effects(
-    command: str, coverage: FileCoverage | None, folder: str = "", root: str = ""
+    command: str,
+    coverage: FileCoverage | None,
+    folder: str = "",
+    root: str = "",
+    scripts: Sequence[tuple[str, str]] = (),
 ) -> CommandEffects:
     """Return what a command plausibly destroys and writes, as far as it can be read in bounded time.
 
     `folder` is where it runs in the workspace, `root` the workspace's own path. What tools make again, such
     as caches, does not count. Where it is not known what can be undone (`coverage` None, or not complete),
-    whatever is destroyed counts, as not copied yet.
+    whatever is destroyed counts, as not copied yet. `scripts` are paths with their texts: they are read as
+    a part of the command if it runs them.
     """
-    budget = ReadingBudget()
-    programs, is_whole = find_programs(command, folder, budget)
+    budget, texts = ReadingBudget(), dict(scripts)
+    reading = read_command(command, folder, budget)
     finder = _LossFinder(coverage, root, budget)
+    programs, is_whole = reading.programs, reading.is_whole
+    for script_folder, path in reading.scripts if texts else ():
+        inside = _relative(posixpath.join(script_folder, path), root) or ""
+        if text := texts.pop(inside, ""):
+            script = read_script(path, text, script_folder, budget)
+            programs, is_whole = [*programs, *script.programs], is_whole and script.is_whole
     try:
         for program in programs:
             finder.add(program)
@@ -74,6 +91,13 @@ def find_effects(
         is_whole = False
     lost = sorted(finder.lost.values(), key=lambda place: place.reason == "ignored")
     return CommandEffects(tuple(lost), tuple(finder.changed), is_whole)
+
+
+def find_scripts(command: str, folder: str, root: str) -> tuple[str, ...]:
+    """Return the paths in the workspace of the scripts that a command may run; some may not exist."""
+    scripts = read_command(command, folder, ReadingBudget()).scripts
+    paths = (_relative(posixpath.join(script_folder, path), root) for script_folder, path in scripts)
+    return tuple(dict.fromkeys(path for path in paths if path))
 
 
 class _LossFinder:

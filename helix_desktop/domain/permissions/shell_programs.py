@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, islice, pairwise, takewhile
 
 import msgspec
 
@@ -38,6 +38,12 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
 _OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
 _MAKE, _MAKEFILES = frozenset({"make", "gmake"}), frozenset({"Makefile", "makefile", "GNUmakefile"})
+_PACKAGE = ("package.json",)
+_SCRIPTS_OF = {
+    "make": tuple(sorted(_MAKEFILES)), "gmake": tuple(sorted(_MAKEFILES)), "just": ("justfile",),
+    "npm": _PACKAGE, "pnpm": _PACKAGE, "yarn": _PACKAGE, "bun": _PACKAGE,
+}  # fmt: skip
+_LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS, _MAX_VALUES = 8, 64
 _STEPS_PER_COMMAND = 10
@@ -66,19 +72,38 @@ _UNCLEAR = Program("rm", ("-r", ANYTHING))
 """Stands for what is nested too deep to be read."""
 
 
-def find_programs(
-    command: str, folder: str = "", budget: ReadingBudget | None = None, depth: int = 0
-) -> tuple[list[Program], bool]:
-    """Return what a command runs, in order, in this folder or those it changes into; False: not all of it.
+class CommandReading(msgspec.Struct):
+    """What a command runs, in order; `scripts` are its scripts: the folder each runs in, and its path.
 
-    What is nested too deep, or takes too long to be read, is not.
+    `is_whole` is False if not all of it was read: it is nested too deep, or takes too long.
     """
-    reader = _Reader(folder, depth, budget or ReadingBudget())
+
+    programs: list[Program] = msgspec.field(default_factory=list)
+    scripts: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    is_whole: bool = True
+
+
+def read_command(command: str, folder: str, budget: ReadingBudget) -> CommandReading:
+    """Return what a command runs in this folder or those it changes into."""
+    reading = CommandReading()
     try:
-        reader.read_text(command)
+        _Reader(reading, folder, budget).read_text(command)
     except TooMuchToRead:
-        return [*reader.programs, _UNCLEAR], False
-    return reader.programs, reader.is_whole
+        reading.programs.append(_UNCLEAR)
+        reading.is_whole = False
+    return reading
+
+
+def read_script(path: str, text: str, folder: str, budget: ReadingBudget) -> CommandReading:
+    """Return what a script runs: one of a shell, or in the language that its name says."""
+    ending = posixpath.splitext(path)[1]
+    if ending == ".json":  # it has scripts among its texts
+        return read_command("\n".join(re.findall(r'"([^"\n]+)"', text)), folder, budget)
+    if ending not in _LANGUAGES:
+        return read_command(text, folder, budget)
+    reading = read_command("\n".join(texts_in_code(text)), folder, budget)
+    reading.programs.append(Program("", folder=folder, code=text))
+    return reading
 
 
 _REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
@@ -91,9 +116,9 @@ _RUN_BY_FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 class _Reader:
     """Collects the programs of one command."""
 
-    def __init__(self, folder: str, depth: int, budget: ReadingBudget) -> None:
-        self.programs: list[Program] = []
-        self.is_whole = True
+    def __init__(self, reading: CommandReading, folder: str, budget: ReadingBudget, depth: int = 0) -> None:
+        self.reading = reading
+        self.programs = reading.programs
         self._folder, self._depth, self._budget = folder, depth, budget
         self._values: dict[str, list[str]] = {}
         self._piped: Program | None = None
@@ -125,14 +150,11 @@ class _Reader:
         if self._depth == _MAX_DEPTH:
             self._add_unclear()
             return
-        inner = _Reader(self._folder, self._depth + 1, self._budget)
-        inner.programs = self.programs  # what was read before it took too long counts
-        inner.read_text(text)
-        self.is_whole &= inner.is_whole
+        _Reader(self.reading, self._folder, self._budget, self._depth + 1).read_text(text)
 
     def _add_unclear(self) -> None:
         self.programs.append(_UNCLEAR)
-        self.is_whole = False
+        self.reading.is_whole = False
 
     def _read(self, tokens: Iterable[Token]) -> None:
         """Read the words of a command, up to each operator."""
@@ -244,7 +266,12 @@ class _Reader:
             self._read_inner(text)
         if not code and "-m" not in arguments:
             self._interpreter = name
+            self._note_scripts(word for word in arguments if not word.startswith("-"))
         return code
+
+    def _note_scripts(self, paths: Iterable[str]) -> None:
+        """Note the first of paths as a script that runs."""
+        self.reading.scripts += [(self._folder, path) for path in islice(paths, 1)]
 
     def _script(self, name: str, words: Sequence[str]) -> str | None:
         """Return what a shell runs; None for another program."""
@@ -256,11 +283,16 @@ class _Reader:
         if name in SHELLS:
             script = script_of_shell(arguments)
             self._runs_script |= not script
+            if not script:
+                self._note_scripts(word for word in arguments if not word.startswith(("-", "+")))
             source = self._piped.name if self._piped else ""
             if source and source not in PRINTERS and not script and reads_input(arguments):
                 self.programs.append(_UNCLEAR)
             return script
-        self._runs_script |= name in ("source", ".") or (words[:1] != [] and words[0].startswith("./"))
+        if name in ("source", ".") or "/" in "".join(words[:1]):
+            self._runs_script |= name in ("source", ".") or words[0].startswith("./")
+            self._note_scripts(arguments if name in ("source", ".") else words)
+        self.reading.scripts += [(self._folder, path) for path in _SCRIPTS_OF.get(name, ())]
         if name in _MAKE:
             names = (posixpath.basename(path) for program in self.programs for path in program.outputs)
             is_other = any(word.startswith(("-f", "--file", "--makefile")) for word in arguments)

@@ -10,7 +10,8 @@ from itertools import pairwise
 from helix_desktop.domain.permissions.git_loss import git_words
 from helix_desktop.domain.permissions.shell_names import SHELLS
 
-_ANY_REMOVAL = "rm -r **"  # for a text that nobody knows before it runs
+ANY_REMOVAL = "rm -r **"
+"""Stands for a text that nobody knows before it runs."""
 
 PRINTERS = frozenset({"cat", "echo", "printf", "tee"})
 """Programs whose output is what the command or a file of the workspace says."""
@@ -77,7 +78,7 @@ def texts_to_run(name: str, words: Sequence[str]) -> Iterator[str]:
             for word in words:
                 yield from _SED_RUN.findall(word)
                 if _SED_RUN_RESULT.search(word):
-                    yield _ANY_REMOVAL
+                    yield ANY_REMOVAL
         case "git":
             yield from _git_texts(words)
         case "env":

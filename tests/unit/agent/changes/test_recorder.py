@@ -143,3 +143,19 @@ async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() ->
     assert [(ask.subject, ask.data_loss) for ask in asks] == [
         ("rm logs/a.log", (UncoveredPlace("logs/a.log", "ignored"),))
     ]
+
+
+async def test_mode_auto_reads_a_script_that_a_call_of_the_session_wrote() -> None:
+    rig = await started(
+        [writes(run_sh="pytest -q\nrm -rf logs\n", tool_sh="rm -rf build\n")],
+        [("ask", {"kind": "command", "confined": True, "subject": subject})
+         for subject in ("bash run.sh", "bash tool.sh", "bash other.sh")],
+    )  # fmt: skip
+    rig.files.write("other.sh", b"rm -rf logs")
+    place = UncoveredPlace("logs", "ignored", is_folder=True)
+    rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
+    await rig.run()
+    await rig.conversation.set_mode("auto")
+    await rig.run()
+    asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
+    assert [ask.subject for ask in asks if ask.subject.startswith("bash")] == ["bash run.sh"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.rules import evaluate
@@ -18,6 +19,13 @@ COVERAGE = FileCoverage(
         UncoveredPlace("logs/settings.db", "ignored"),
     ),
     is_complete=True,
+)
+REQUEST = ApprovalRequest(
+    *("c", "run_command", "x", "", "x", PermissionRule("run_command", "x")),
+    "command",
+    confined=True,
+    coverage=COVERAGE,
+    root="/w/p",
 )
 EVERYDAY = r"""
 pytest -q -x tests/unit -k 'name and not slow'
@@ -324,14 +332,10 @@ echo x >"$(echo .env)"
 
 def asking(commands: str) -> list[str]:
     """Return the commands that mode auto asks about."""
-    rule = PermissionRule("run_command", "x")
-    request = ApprovalRequest(
-        *("c", "run_command", "x", "", "x", rule), "command", confined=True, coverage=COVERAGE, root="/w/p"
-    )
     return [
         line
         for line in commands.strip().splitlines()
-        if evaluate((), msgspec.structs.replace(request, subject=line), "auto").effect == "ask"
+        if evaluate((), msgspec.structs.replace(REQUEST, subject=line), "auto").effect == "ask"
     ]
 
 
@@ -341,3 +345,26 @@ def test_mode_auto_asks_about_no_everyday_command() -> None:
 
 def test_mode_auto_asks_about_every_hostile_command() -> None:
     assert asking(HOSTILE) == HOSTILE.strip().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "text", "effect"),
+    [
+        ("bash run.sh", "run.sh", "set -e\nrm -rf data\n", "ask"),
+        ("./tool/run", "tool/run", "rm .env", "ask"),
+        ("cd tool && sh run.sh", "tool/run.sh", "rm ../.env", "ask"),
+        (". ./env.sh", "env.sh", "rm .env", "ask"),
+        ("python a.py", "a.py", "import os\nos.remove('.env')", "ask"),
+        ("make", "Makefile", "a:\n\trm .env", "ask"),
+        ("npm test", "package.json", '{"scripts": {"test": "rm .env"}}', "ask"),
+        ("bash run.sh", "run.sh", "set -e\npytest -q\nrm -rf build\n", "allow"),
+        ("bash other.sh", "run.sh", "rm .env", "allow"), ("cat run.sh", "run.sh", "rm .env", "allow"),
+        ("python a.py", "a.py", "print(open('.env').read())", "allow"),
+        ("npm test", "package.json", '{"scripts": {"clean": "rm -rf dist", "test": "jest"}}', "allow"),
+    ],
+)  # fmt: skip
+def test_a_script_that_the_session_wrote_is_read_as_a_command(
+    command: str, path: str, text: str, effect: str
+) -> None:
+    request = msgspec.structs.replace(REQUEST, subject=command, scripts=((path, text),))
+    assert evaluate((), request, "auto").effect == effect
