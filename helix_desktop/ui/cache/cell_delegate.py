@@ -69,7 +69,7 @@ class CacheDelegate(QStyledItemDelegate):
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
-        text, mono = ui_font(12), ui_font(12, code=True)
+        text, mono = ui_font(12), ui_font(12, is_code=True)
         faces: tuple[tuple[CellStyle, QFont, str], ...] = (
             ("text", text, theme.text),
             ("muted", text, theme.muted),

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.ui.design.layout.flow import flow_height
+from helix_desktop.ui.design.layout.flow import place_flow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
@@ -46,7 +46,7 @@ class ChipRow(Themed, QWidget):
             chip.show()
             self._chips.append(chip)
         self.setVisible(bool(self._chips))
-        self.setFixedHeight(max(1, flow_height(self._chips, max(self.width(), 1), place=True)))
+        self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
     def click_chip(self, index: int) -> None:
         """Click a chip, counted from 0."""
@@ -61,11 +61,11 @@ class ChipRow(Themed, QWidget):
         super().tint(theme)
         for chip in self._chips:
             chip.tint(theme)
-        self.setFixedHeight(max(1, flow_height(self._chips, max(self.width(), 1), place=True)))
+        self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the chips again for the new width."""
         super().resizeEvent(event)
-        height = max(1, flow_height(self._chips, self.width(), place=True))
+        height = max(1, place_flow(self._chips, self.width()))
         if height != self.height():
             self.setFixedHeight(height)

@@ -53,11 +53,11 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         conversation.session.publish(CompactionProgress("summarise"))
         assert not rig.rows(UserRow)
         assert not rig.window.jobs.job_ids()
-        assert not rig.composer.running
+        assert not rig.composer.is_running
         assert conversation.is_running
 
         await rig.wiring.workspace_controller.open_workspace(first)
-        assert rig.composer.running
+        assert rig.composer.is_running
         assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
@@ -75,7 +75,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         await rig.wiring.workspace_controller.open_workspace(first)
         assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
-        assert not rig.composer.running
+        assert not rig.composer.is_running
         assert not rig.window.jobs.job_ids()
 
 

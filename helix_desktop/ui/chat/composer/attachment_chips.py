@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_li
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
-from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
+from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height, place_flow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
@@ -379,6 +379,6 @@ class AttachmentBar(QScrollArea):
         height = flow_height(self._chips, room)
         if height > max_height:
             room -= self.verticalScrollBar().sizeHint().width()
-        height = flow_height(self._chips, room, place=True)
+        height = place_flow(self._chips, room)
         self._board.resize(room, height)
         self.setFixedHeight(min(height, max_height) + FLOW_GAP if height else 0)

@@ -124,7 +124,7 @@ class Composer(Themed, QWidget):
         self._refresh()
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Return True if the agent runs: Send is Stop, and what is typed is queued."""
         return self._running
 

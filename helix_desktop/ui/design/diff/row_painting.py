@@ -38,8 +38,8 @@ class RowPainter:
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
-        self.font = ui_font(12, code=True)
-        self._number_font = ui_font(11, code=True)
+        self.font = ui_font(12, is_code=True)
+        self._number_font = ui_font(11, is_code=True)
         self._note_font = ui_font(11)
         metrics = QFontMetricsF(self.font)
         self.line_height = round(metrics.lineSpacing()) + scaled(4)

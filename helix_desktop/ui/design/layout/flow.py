@@ -19,14 +19,30 @@ PLACE_CHANGES = frozenset({QEvent.Type.LayoutRequest, QEvent.Type.Show})
 """Those of them after which it is placed again."""
 
 
-def flow_height(
-    parts: Sequence[QWidget], width: int, *, place: bool = False, right_from: int | None = None
-) -> int:
-    """Return the height in pixels of all rows of the parts that are not hidden; `place` moves them there.
+_Row = list[tuple[int, QWidget, QSize]]  # numbers, widgets and sizes
+
+
+def flow_height(parts: Sequence[QWidget], width: int) -> int:
+    """Return the height in pixels of all rows of the parts that are not hidden."""
+    heights = [_row_height(row) for row in _flow_rows(parts, width)]
+    return max(0, sum(heights) + FLOW_GAP * (len(heights) - 1))
+
+
+def place_flow(parts: Sequence[QWidget], width: int, right_from: int | None = None) -> int:
+    """Move the parts that are not hidden to their places in rows; return the height of these in pixels.
 
     The parts from number `right_from` on stand at the end of their row.
     """
-    rows: list[list[tuple[int, QWidget, QSize]]] = [[]]
+    y = 0
+    for row in _flow_rows(parts, width):
+        height = _row_height(row)
+        _place_row(row, QRect(0, y, width, height), len(parts) if right_from is None else right_from)
+        y += height + FLOW_GAP
+    return max(0, y - FLOW_GAP)
+
+
+def _flow_rows(parts: Sequence[QWidget], width: int) -> list[_Row]:
+    rows: list[_Row] = [[]]
     x = 0
     for number, part in enumerate(parts):
         if part.isHidden():
@@ -36,16 +52,14 @@ def flow_height(
             x, rows = 0, [*rows, []]
         rows[-1].append((number, part, size.boundedTo(QSize(max(width, 1), size.height()))))
         x += size.width() + FLOW_GAP
-    y = 0
-    for line in rows:
-        height = max((size.height() for _, _, size in line), default=0)
-        if place:
-            _place_row(line, QRect(0, y, width, height), len(parts) if right_from is None else right_from)
-        y += height + FLOW_GAP
-    return max(0, y - FLOW_GAP)
+    return rows
 
 
-def _place_row(line: Sequence[tuple[int, QWidget, QSize]], room: QRect, right_from: int) -> None:
+def _row_height(row: _Row) -> int:
+    return max((size.height() for _, _, size in row), default=0)
+
+
+def _place_row(line: _Row, room: QRect, right_from: int) -> None:
     missing = room.width() - sum(size.width() + FLOW_GAP for _, _, size in line) + FLOW_GAP
     x, is_left = 0, True
     for number, part, size in line:
@@ -130,4 +144,4 @@ class FlowBox(QWidget):
         self._hint = None
 
     def _place(self) -> None:
-        flow_height(self._parts, self.width(), place=True, right_from=self._right_from)
+        place_flow(self._parts, self.width(), self._right_from)

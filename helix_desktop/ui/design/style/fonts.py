@@ -65,10 +65,10 @@ def mono(reference: QFont, px: float) -> QFont:
     return font
 
 
-def ui_font(px: int = 13, weight: int = 400, code: bool = False) -> QFont:
+def ui_font(px: int = 13, weight: int = 400, is_code: bool = False) -> QFont:
     """Return the interface's font, or the one for code, `px` pixels at 100 % and scaled as the user chose."""
     reference = QApplication.font()
-    font = mono(reference, px) if code else sized(reference, px)
+    font = mono(reference, px) if is_code else sized(reference, px)
     font.setWeight(QFont.Weight(weight))
     return font
 

@@ -151,7 +151,7 @@ class JsonView(Themed, QTreeView):
         """Take the colors of a theme, at the text size in force."""
         super().tint(theme)
         self._delegate.tint(theme)
-        self.setFont(ui_font(12, code=True))
+        self.setFont(ui_font(12, is_code=True))
         self.setIndentation(scaled(18))
         set_style_sheet(
             self,
@@ -181,10 +181,10 @@ class _JsonDelegate(QStyledItemDelegate):
     def __init__(self, model: JsonModel, parent: QObject) -> None:
         super().__init__(parent)
         self._model, self._theme = model, LIGHT
-        self._metrics = QFontMetricsF(ui_font(12, code=True))
+        self._metrics = QFontMetricsF(ui_font(12, is_code=True))
 
     def tint(self, theme: Theme) -> None:
-        self._theme, self._metrics = theme, QFontMetricsF(ui_font(12, code=True))
+        self._theme, self._metrics = theme, QFontMetricsF(ui_font(12, is_code=True))
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return the room of a row's text."""
@@ -202,7 +202,7 @@ class _JsonDelegate(QStyledItemDelegate):
         rect = QRectF(option.rect)
         painter.save()
         keep_left_to_right(painter)
-        painter.setFont(ui_font(12, code=True))
+        painter.setFont(ui_font(12, is_code=True))
         name, value = row_texts(node)
         is_name = node.parent is not None and not isinstance(node.parent.value, list) and node.kind != "group"
         colors = {"string": code.string, "number": code.number, "word": code.keyword}

@@ -153,7 +153,7 @@ class PagedText(Themed, QPlainTextEdit):
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
         super().tint(theme)
-        self.setFont(ui_font(12, code=True))
+        self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
             self,
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
@@ -168,14 +168,16 @@ class PagedText(Themed, QPlainTextEdit):
     def gutter_width(self) -> int:
         """Return the width of the largest line number of the page, in pixels."""
         digits = max(3, len(str(max((row.line_number for row in self._rows), default=0))))
-        return int(QFontMetricsF(ui_font(11, code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
+        return (
+            int(QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
+        )
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         """Draw line numbers to the left of the rows in sight."""
         painter = QPainter(gutter)
         keep_left_to_right(painter)
         painter.fillRect(dirty, QColor(self._theme.code_surface))
-        painter.setFont(ui_font(11, code=True))
+        painter.setFont(ui_font(11, is_code=True))
         painter.setPen(QColor(self._theme.faint))
         block, line = self.firstVisibleBlock(), self.fontMetrics().lineSpacing()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()

@@ -128,7 +128,7 @@ class LogView(Themed, QPlainTextEdit):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self.setFont(ui_font(12, code=True))
+        self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
             self,
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
