@@ -55,6 +55,10 @@ async def until(condition: Callable[[], object], description: str) -> None:
     while not condition():
         assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}{_waiting()}"
         await asyncio.sleep(_POLL_INTERVAL_S)
+    _paint_windows()
+
+
+def _paint_windows() -> None:
     for window in QApplication.topLevelWidgets():
         for frames in window.findChildren(_Frames, options=Qt.FindChildOption.FindDirectChildrenOnly):
             frames.paint()
@@ -251,15 +255,19 @@ class WindowRig:
 
 @asynccontextmanager
 async def open_window(
-    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True
+    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True, every_frame: bool = False
 ) -> AsyncIterator[WindowRig]:
-    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart.
+
+    With `every_frame` it is painted at each change, for one who looks at it from another process.
+    """
     set_application_identity(app)  # without it, closing the last window stops the loop
     data = DataDir(folder / "data")
     data.ensure()
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     front = create_window_context(frame)
-    frames = _Frames(front.window)
+    if not every_frame:
+        _Frames(front.window)
     if visible:
         front.window.show()
     opened = wire_app(data, front, pause_s)
@@ -268,7 +276,7 @@ async def open_window(
         await until(front.window.isActiveWindow, "the window in front")
     try:
         yield WindowRig(front, opened, folder)
-        frames.paint()
+        _paint_windows()
     finally:
         await shut_down(front, opened)
         opened.settings.close()
