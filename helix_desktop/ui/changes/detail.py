@@ -20,6 +20,7 @@ from helix_desktop.ui.changes.rows import (
     can_accept,
     can_change,
     file_of,
+    is_redoable,
     visible_changes,
 )
 from helix_desktop.ui.changes.texts import (
@@ -267,7 +268,7 @@ class ChangeDetail(Themed, QWidget):
     def _show_revert(self, entry: Entry) -> None:
         """Offer to take a change back, or to do again what was taken back."""
         file = file_of(entry)
-        self._is_redo = entry.status == "reverted"
+        self._is_redo = is_redoable(entry)
         self.revert.setEnabled(file is None or file.is_covered)
         self.accept.setVisible(can_accept(entry))
         self.revert.setVisible(can_change(entry))

@@ -17,6 +17,7 @@ from helix_desktop.ui.changes.rows import (
     can_accept,
     can_change,
     file_of,
+    is_redoable,
     session_selection,
     step_selection,
     turn_selection,
@@ -31,12 +32,13 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
     """Return the menu of a turn, a file or a step."""
     menu = _menu(actions.list)
     file = file_of(entry)
-    is_reverted, is_own = entry.status == "reverted", can_change(entry)
+    is_own = can_change(entry)
     _add(menu, "accept", tr("Accept"), actions.accept, can_accept(entry) and entry.status == "open", "A")
-    if is_reverted:
-        _add(menu, "redo", tr("Redo"), actions.revert, True, "R")
+    can_revert = is_own and (file is None or file.is_covered)
+    if is_redoable(entry):
+        is_reverted = entry.status == "reverted"
+        _add(menu, "redo", tr("Redo"), actions.revert, is_reverted or can_revert, "R")
     else:
-        can_revert = is_own and (file is None or file.is_covered)
         _add(menu, "revert", tr("Revert"), actions.revert, can_revert, "R")
     changes = actions.changes
     if changes is not None and file is not None and is_own:

@@ -176,6 +176,12 @@ def can_change(entry: Entry) -> bool:
     return bool(entry.steps) and bool(entry.steps[0].capture)
 
 
+def is_redoable(entry: Entry) -> bool:
+    """Return True if it was taken back, or is itself what took something back: to undo that is a redo."""
+    is_revert = entry.is_revert and entry.steps[0].scope != "redo"
+    return is_revert != (entry.status == "reverted")
+
+
 def can_accept(entry: Entry) -> bool:
     """Return True if an entry can be marked as reviewed: what the user took back or did again can't."""
     return can_change(entry) and not entry.is_revert

@@ -15,7 +15,7 @@ from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.file_history.session_changes import RecordedChanges
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes, net_rows
+from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes, is_redoable, net_rows
 from helix_desktop.ui.changes.texts import (
     change_status_text,
     changes_total_text,
@@ -269,6 +269,7 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
     names = [turn_text(group) for group in grouped.by_turn]
     assert names[:3] == ["You: Rewind", "You: Redo", "You: Revert of a part"]
     assert [change_status_text(group) for group in grouped.by_turn] == ["Open", "Undone", "Open", "Open"]
+    assert [is_redoable(group) for group in grouped.by_turn] == [True, True, True, False]
     assert [row.path for row in grouped.by_turn[3].rows] == [path]
     assert [group.selection.captures for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
     page.list.select(grouped.by_turn[0].key)
