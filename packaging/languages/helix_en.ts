@@ -21878,6 +21878,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <source>drawn by event, not by time</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>empty</source>
             <translation type="unfinished" />
@@ -23779,6 +23784,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_delegate.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Waiting for you</source>
             <translation type="unfinished" />

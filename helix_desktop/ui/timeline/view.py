@@ -296,7 +296,9 @@ class Timeline(Themed, QWidget):
         share = state.used / state.window if state.window else 0
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
-        self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
+        size = format_tokens(state.window)
+        by_event = tr("drawn by event, not by time") if len(state.points) > 1 else ""
+        self._window_text.set_text(dotted((tr("of {size} tokens in context", size=size), by_event)))
         tone = share_tone(share, state.threshold if state.is_managed else 1.0)
         self._share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
 

@@ -191,7 +191,8 @@ class SessionDelegate(QStyledItemDelegate):
             text = metrics.elidedText(item.found.line, Qt.TextElideMode.ElideRight, room)
             draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
             return
-        text = fitted_words(item.subtitle, metrics, room)
+        words = f"{tr('Waiting for you')}{_DOT}{item.subtitle}" if item.waiting else item.subtitle
+        text = fitted_words(words, metrics, room)
         draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
         middle = top + height / 2
         bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
