@@ -80,9 +80,20 @@ class CostState:
         """
         if not self.spent.cost:
             return ""
+        return " + ".join(filter(None, (self._priced_text, self._unpriced_text)))
+
+    @property
+    def short_cost_text(self) -> str:
+        """Return the US dollars in a few letters: "$0.41", "over $0.41" where they leave tokens out."""
+        if not self.spent.cost:
+            return ""
+        cost = self._priced_text
+        return tr("over {cost}", cost=cost) if self.spent.unpriced else cost
+
+    @property
+    def _priced_text(self) -> str:
         cost = format_usd(self.spent.cost)
-        cost = tr("≈ {cost}", cost=cost) if self.spent.estimated else cost
-        return " + ".join(filter(None, (cost, self._unpriced_text)))
+        return tr("≈ {cost}", cost=cost) if self.spent.estimated else cost
 
     @property
     def cache_text(self) -> str:

@@ -9876,6 +9876,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>over {cost}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>price unknown</source>
             <translation type="unfinished" />
         </message>
