@@ -35,7 +35,8 @@ _REFUSED = ("<tool_use_error>", "the user doesn't want to proceed")
 class _FileText(msgspec.Struct, frozen=True):
     """Text of a file in a part of a message: lines that were read, or the whole that was written.
 
-    `is_in_full` is False where the window shows a preview or an extract of it.
+    `is_in_full` is False where the window shows a preview or an extract of it. `fingerprint` is that of the
+    file as it was then; empty where it is not known.
     """
 
     seq: int
@@ -43,6 +44,7 @@ class _FileText(msgspec.Struct, frozen=True):
     lines: Lines
     is_in_full: bool
     digests: tuple[str, ...]
+    fingerprint: str = ""
 
     def repeats(self, earlier: _FileText) -> bool:
         """Return True if this holds what an earlier one of the same file holds, and shows as much of it."""
@@ -78,7 +80,8 @@ class Staleness:
     edits of one file between two of its changes.
 
     `superseded` maps a message to the event that made it stale, repeated or replaced it; see the module.
-    `stale_digests` maps a content of a file, read or written, to the event that changed that file.
+    `stale_digests` maps a content of a file, read or written, to the event that changed that file; not where
+    the file is as it was then again.
     `file_versions` are the files by path as calls last read or wrote them, newest last; without those that
     were found changed since. `unannounced` are those that changed, by path, of which neither the note of a
     message nor the answer to an edit told the model yet. `todo_list` is the newest list that was accepted.
@@ -94,6 +97,7 @@ class Staleness:
         self._argument_digests: dict[str, tuple[str, ...]] = {}  # by call of the newest answer
         self._names: dict[str, tuple[str, ...]] = {}  # paths by their last component
         self._texts: dict[str, tuple[_FileText, ...]] = {}  # by path, since its last change
+        self._texts_by_version: dict[tuple[str, str], tuple[_FileText, ...]] = {}  # by path and fingerprint
         self._edits: dict[str, tuple[_Edit, ...]] = {}
         self._newest_texts: dict[str, tuple[_FileText, ...]] = {}  # by path; also those that edits made stale
         self._path_of_digest: dict[str, str] = {}
@@ -157,7 +161,7 @@ class Staleness:
                     if event.unannounced:
                         self.unannounced[file.path] = file
                     path = self._path(file.path)
-                    self._end_texts(path, seq)
+                    self._end_texts(path, seq, file.after)
                     self._newest_texts.pop(path, None)
 
     def _add_attachments(self, seq: int, message: UserSpoke) -> None:
@@ -167,7 +171,9 @@ class Staleness:
                 continue
             self._set_version(version)
             lines = Lines(attachment.first_line, attachment.last_line) if attachment.first_line else ALL_LINES
-            text = _FileText(seq, ("", place), lines, attachment.form == "full", (attachment.digest,))
+            text = _FileText(
+                seq, ("", place), lines, attachment.form == "full", (attachment.digest,), version.fingerprint
+            )
             self._add_text(self._path(version.path), text)
 
     def _set_version(self, version: FileVersion) -> None:
@@ -288,7 +294,9 @@ class Staleness:
         self._parts[seq] = frozenset(("", place) for place in range(len(paths)))
         digests = (output.digest,) if output.digest else ()
         for place, path in enumerate(paths):
-            text = _FileText(seq, ("", place), use.lines, output.whole, digests)
+            text = _FileText(
+                seq, ("", place), use.lines, output.whole, digests, _fingerprint(output, use, place)
+            )
             self._add_text(path, text)
             if text.lines == ALL_LINES and text.is_in_full:
                 # A read of some lines does not: whether they are those of the edit is not known.
@@ -302,17 +310,28 @@ class Staleness:
         self._newest_texts[path] = (*(other for other in newest if not text.repeats(other)), text)
         others = (other for other in self._texts.get(path, ()) if other.digests != text.digests)
         self._texts[path] = (*others, text)
+        if text.fingerprint:
+            version = path, text.fingerprint
+            same = (
+                other for other in self._texts_by_version.get(version, ()) if other.digests != text.digests
+            )
+            self._texts_by_version[version] = (*same, text)
         for digest in text.digests:
             self._path_of_digest[digest] = path
             self.stale_digests.pop(digest, None)
 
-    def _end_texts(self, path: str, by: int) -> None:
-        """Note that a file changed: all that was read of it is stale."""
+    def _end_texts(self, path: str, by: int, fingerprint: str) -> None:
+        """Note that a file changed: all that was read of it is stale, but what it holds again."""
         for text in self._texts.pop(path, ()):
             self._supersede(text.seq, text.part, by)
             for digest in text.digests:
                 if self._path_of_digest[digest] == path:
                     self.stale_digests[digest] = by
+        if again := self._texts_by_version.get((path, fingerprint), ()):
+            self._texts[path] = again
+        for digest in (digest for text in again for digest in text.digests):
+            if self._path_of_digest[digest] == path:
+                self.stale_digests.pop(digest, None)
 
     def _add_change(self, seq: int, call: ToolCall, output: ToolAnswered, use: FileUse, is_ok: bool) -> None:
         """Add an edit or a write.
@@ -327,13 +346,14 @@ class Staleness:
             arguments = call.id, place
             if is_ok:
                 self._edited_paths[path] = seq
-                self._end_texts(path, seq)
+                self._end_texts(path, seq, _fingerprint(output, use, place))
                 self._end_edits(path, seq, use)
             if is_ok and use.action == "write":
                 self._newest_texts.pop(path, None)
                 digests = self._argument_digests.get(call.id, ())
                 if digests:
-                    text = _FileText(self._step, arguments, ALL_LINES, True, digests)
+                    version = _fingerprint(output, use, place)
+                    text = _FileText(self._step, arguments, ALL_LINES, True, digests, version)
                     self._add_text(path, text)
                 edits: tuple[_Edit, ...] = (_Edit(seq, ("", place)),)
             else:
@@ -381,6 +401,11 @@ def _is_same_file(path: str, other: str) -> bool:
     return (
         long.startswith("/") and "/" in short[1:] and not short.startswith("/") and long.endswith(f"/{short}")
     )
+
+
+def _fingerprint(output: ToolAnswered, use: FileUse, place: int) -> str:
+    """Return that of the how manieth file after a call; empty where it is not known."""
+    return output.files[place].fingerprint if len(output.files) == len(use.paths) else ""
 
 
 def _is_ok(output: ToolAnswered) -> bool:

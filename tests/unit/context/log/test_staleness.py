@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.files.version import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
 from tests.support.call_log import CallLog
 
@@ -48,6 +48,22 @@ def test_a_content_that_came_back_is_not_stale() -> None:
     log.call("Edit", file_path="/w/a.py", old_string="2", new_string="1")
     log.call("Read", "v1", file_path="/w/a.py")
     assert not log.transcript.stale_digests
+
+
+def test_a_content_that_was_restored_is_not_stale_without_another_read() -> None:
+    """A revert outside the calls; what was read between is stale instead, and the next change counts."""
+    log = CallLog()
+    for fingerprint, text in (("1111", "v1"), ("2222", "v2")):
+        log.add(AssistantSpoke("", "m", 1, (ToolCall("c", "read_file", '{"path": "a.py"}'),)))
+        version = FileVersion("a.py", 2, 0, 0, fingerprint)
+        log.add(ToolAnswered("c", "read_file", text, digest_of(text.encode()), 2, 1, 1, files=(version,)))
+        if text == "v1":
+            edit = log.call("edit_file", path="a.py", old_text="1", new_text="2")
+            assert log.transcript.stale_digests == {digest_of(b"v1"): edit}
+    reverted = log.add(FilesChanged((ChangedFile("a.py", "2222", "1111"),)))
+    assert log.transcript.stale_digests == {digest_of(b"v2"): reverted}
+    redone = log.add(FilesChanged((ChangedFile("a.py", "1111", "2222"),)))
+    assert log.transcript.stale_digests == {digest_of(b"v1"): redone}
 
 
 def test_a_failed_edit_changes_nothing() -> None:
