@@ -136,7 +136,13 @@ def _doubtful_rule(rules: Iterable[PermissionRule], request: ApprovalRequest) ->
 
 def _names_exactly(rule: PermissionRule | None, request: ApprovalRequest) -> bool:
     """Return True if the user has allowed this very call."""
-    return rule is not None and rule.kind == "exact" and rule.subject == request.subject
+    return rule is not None and rule.kind == "exact" and rule.subject == _exact_subject(request)
+
+
+def _exact_subject(request: ApprovalRequest) -> str:
+    """Return what a rule for this very call names: of a command also the folder it runs in."""
+    is_in_folder = request.kind == "command" and request.folder and request.rule.kind == "exact"
+    return request.rule.subject if is_in_folder else request.subject
 
 
 def _found_by(rule: PermissionRule) -> tuple[Match, ...]:
@@ -160,7 +166,10 @@ def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
     if allows and ((rule.confined and not request.confined) or not _is_same_definition(rule, request)):
         return False
     if rule.kind == "exact":
-        return rule.tool == request.tool and rule.subject in (ANY, request.subject)
+        subjects = (
+            (ANY, _exact_subject(request)) if allows else (ANY, _exact_subject(request), request.subject)
+        )
+        return rule.tool == request.tool and rule.subject in subjects
     return rule.tool in (ANY, request.tool) and _applies_by_kind(rule, request, allows)
 
 
@@ -274,12 +283,12 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
 
 
 def suggest_command_rules(
-    command: str, confined: bool, tool: str = "run_command"
+    command: str, confined: bool, tool: str = "run_command", exact: str = ""
 ) -> tuple[PermissionRule, ...]:
-    """Return the rules to offer for a command: itself, and in a sandbox those like it."""
-    exact = PermissionRule(tool, command, confined=confined)
+    """Return the rules for a command: itself (`exact`: with its folder), in a sandbox also a pattern."""
+    rule = PermissionRule(tool, exact or command, confined=confined)
     pattern = suggest_pattern(command) if confined else ""
-    return (exact, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (exact,)
+    return (rule, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (rule,)
 
 
 def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ...]:

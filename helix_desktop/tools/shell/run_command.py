@@ -87,7 +87,10 @@ class RunCommand(Tool[RunCommandArguments]):
             describe_sandbox(sandbox.kind, network, scope.contains_home),
             *self._ignore_sentence(),
         )
-        offers = suggest_command_rules(subject, confined)
+        in_folder = (
+            f"{cd_command(args.folder)} && {subject}" if args.folder.strip("./") and confined else subject
+        )
+        offers = suggest_command_rules(subject, confined, exact=in_folder)
         return ApprovalRequest(
             call_id,
             self.name,

@@ -429,3 +429,22 @@ def test_rules_are_described_as_sentences() -> None:
 def test_what_takes_too_long_to_read_is_asked_about(pattern: str, text: str, match: str) -> None:
     """It took minutes."""
     assert possibly_matches(pattern, text) == match
+
+
+def test_a_rule_for_a_command_holds_in_its_folder_only_and_a_refusal_everywhere() -> None:
+    def decide(rule: PermissionRule, folder: str) -> str:
+        own = f"cd {folder} && rm *" if folder else "rm *"
+        request = ApprovalRequest(
+            *("c", "run_command", "rm *", "", "rm *", PermissionRule("run_command", own, confined=True)),
+            "command",
+            confined=True,
+            folder=folder,
+        )
+        return evaluate([rule], request).effect
+
+    (saved,) = suggest_command_rules("rm *", confined=True, exact="cd tmp && rm *")
+    assert [decide(saved, folder) for folder in ("tmp", "", "src")] == ["allow", "ask", "ask"]
+    whole = PermissionRule("run_command", "rm *", confined=True)
+    assert [decide(whole, folder) for folder in ("", "tmp")] == ["allow", "ask"]
+    refusal = PermissionRule("run_command", "rm *", effect="deny")
+    assert [decide(refusal, folder) for folder in ("", "tmp")] == ["deny", "deny"]
