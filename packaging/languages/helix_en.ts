@@ -5827,6 +5827,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>“Allow all {count} once” also allows: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
             <source>“{reason}”</source>
             <translation type="unfinished" />

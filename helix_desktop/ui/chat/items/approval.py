@@ -102,6 +102,10 @@ class ApprovalItem(RowItem):
             reasons.append(
                 tr("MCP servers run outside the sandbox: only files in this folder can be undone.")
             )
+        if row.others:
+            names = escape_invisible(" · ".join(row.others))
+            count = len(row.allowed_together)
+            reasons.append(tr("“Allow all {count} once” also allows: {names}", count=count, names=names))
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         if len(files) > 1:  # the lines of the first may leave no room for the others
             names = "\n".join(map(_file_text, files))

@@ -8,15 +8,20 @@ from dataclasses import replace
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.question import Question
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.patch_lines import patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow, AskRow, QuestionRow
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
+
+_FEW_CHARS = 80  # of a command or the files of an edit
 
 
 class AskRows:
@@ -69,10 +74,21 @@ class AskRows:
             place = tr("{place} of {total}", place=self._numbers[key], total=total) if total > 1 else ""
             numbered = replace(row, position=place)
             if isinstance(numbered, ApprovalRow):
-                numbered = replace(numbered, allowed_together=together if key.call_id in together[:1] else ())
+                offered = together if key.call_id in together[:1] else ()
+                others = tuple(map(self._few_words, offered[1:]))
+                numbered = replace(numbered, allowed_together=offered, others=others)
             if row != numbered:
                 self._rows[key] = numbered
                 self._model.replace(key, numbered)
+
+    def _few_words(self, call_id: str) -> str:
+        """Return what a call that waits does: the files that it edits, or its command."""
+        row = self._rows[ask_key(call_id)]
+        assert isinstance(row, ApprovalRow)
+        files = [file.name for file in patch_files(row.detail)] if row.kind == "edit" else []
+        words = f"{display_name(row.tool)} {', '.join(files)}" if files else row.summary
+        words = row.detail if row.kind == "command" else words
+        return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
     def _allowed_together(self) -> tuple[str, ...]:
         """Return the calls of the agent's answer that wait if one click may allow them."""

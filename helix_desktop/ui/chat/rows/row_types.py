@@ -288,7 +288,8 @@ class ApprovalRow:
     `data_loss` names what a call destroys for good, if mode auto asks because of it, `auto_executed` what it
     writes that other programs run; `is_too_long`: it asks because the command takes too long to be read.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
-    `allowed_together` are the calls that one click on this card lets run once, if it offers that.
+    `allowed_together` are the calls that one click on this card lets run once, if it offers that; `others`
+    says in a few words what each of them but this one does.
     """
 
     key: RowKey
@@ -309,6 +310,7 @@ class ApprovalRow:
     has_network: bool = False
     is_rule_confined: bool = False
     allowed_together: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
