@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.session import NEW_TITLE
+from helix_desktop.domain.text_format import one_line
+from helix_desktop.domain.unicode_safety import without_direction_signs
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Sessions")
 
 
 def session_title(title: str) -> str:
-    """Return a session's title as the user reads it; one without a title of its own is a new session."""
-    return tr("New session") if title in {"", NEW_TITLE} else title
+    """Return a session's title as the user reads it, on one line and in the direction of its own letters.
+
+    One without a title of its own is a new session.
+    """
+    line = one_line(without_direction_signs(title))
+    return tr("New session") if line in {"", NEW_TITLE} else line
