@@ -221,9 +221,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     because of which mode auto asks: the call destroys them, and nothing can bring them back. `auto_executed`
     are the files because of which it asks: the call writes them, and other programs run them on their own.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
-    `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: no rule asks, and
-    nothing is lost or run by others because of it, as far as it can be read. `scripts` are the scripts that a
-    command runs of those that the session's calls changed: paths and texts.
+    `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: mode auto would
+    run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
+    changed: paths and texts.
     """
 
     call_id: str

@@ -13,7 +13,6 @@ from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.rules import (
     PermissionDecision,
-    decide_in_auto,
     evaluate,
     rule_applies,
 )
@@ -191,7 +190,9 @@ def _evaluate(
     Takes up to a second for a contrived command: for a thread.
     """
     decision = evaluate(rules, ask, mode)
-    is_safe = decision.effect == "ask" and not decision.rule and decide_in_auto(ask).effect == "allow"
+    is_safe = (
+        decision.effect == "ask" and not decision.rule and evaluate(rules, ask, "auto").effect == "allow"
+    )
     return decision, is_safe
 
 

@@ -90,11 +90,11 @@ def _evaluate_one(
     if first is not None:
         return PermissionDecision(first.effect, first)
     if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
-        return decide_in_auto(request)
+        return _decide_in_auto(request)
     return PermissionDecision("ask")
 
 
-def decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
+def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
     """Decide an edit or a confined command: ask if nothing brings back what it destroys, or others run it."""
     if request.kind == "command":
         effects = find_effects(

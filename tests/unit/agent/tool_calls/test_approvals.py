@@ -302,6 +302,18 @@ async def test_auto_mode_runs_edits_and_sandboxed_commands_and_asks_for_the_rest
     await rig.wait_until_idle()
 
 
+async def test_a_request_is_safe_if_auto_mode_would_run_it() -> None:
+    rig = rig_of((MAKE, EDIT, PUSH, ENVRC, {**MAKE, "kind": "read"}, {**MAKE, "kind": "mcp"}))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    ids = await wait_for_requests(rig, *(f"s0{number}" for number in range(6)))
+    requests = [update.ask for update in rig.updates_of(ApprovalRequested)]
+    assert [request.is_safe for request in requests] == [True, True, False, False, False, False]
+    for call_id in ids:
+        conversation.decide(call_id, "deny")
+    await rig.wait_until_idle()
+
+
 async def test_a_saved_denial_applies_in_auto_mode() -> None:
     rig = rig_of((EDIT,))
     await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="deny"))
