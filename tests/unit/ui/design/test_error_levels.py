@@ -32,7 +32,7 @@ ALARMS = {
     "InvalidArchive", "ArchiveWriteFailed", "StoreError", "StoreLocked", "StoreClosed", "StoreUnreadable",
     "StoreDamaged", "StoreWriteFailed", "ContentDamaged", "ContentTooLarge", "ModelError", "ModelUnreachable",
     "ModelRequestRejected", "AuthenticationFailed", "ImagesRejected", "ContextWindowExceeded",
-    "InvalidModelResponse", "ToolError",
+    "InvalidModelResponse", "ToolError", "UnknownTool",
     "SubagentFailed", "RequestInvalid", "RequestTooLarge",
 }  # fmt: skip
 
