@@ -104,6 +104,13 @@ def test_when_a_session_changed_is_said_anew(sidebar: Sidebar) -> None:
     assert visible_texts(sidebar) == ["Yesterday", changed.title]
 
 
+def test_the_tooltip_says_that_a_session_waits(sidebar: Sidebar) -> None:
+    for waits in (False, True):
+        sidebar.show_sessions([replace(SESSIONS[0], waiting=waits)], NOW)
+        tip = sidebar.session_list.model().index(1, 0).data(Qt.ItemDataRole.ToolTipRole)
+        assert ("Waiting for you" in tip) == waits
+
+
 def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(
     qtbot: QtBot, sidebar: Sidebar
 ) -> None:

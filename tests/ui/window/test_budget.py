@@ -119,7 +119,10 @@ async def _check_a_budget(rig: WindowRig) -> None:
         await rig.run_turn("Go")
         (ended,) = rig.events(TurnEnded)
         assert ended.cause == "budget"
-        assert line.text() == "Session usage: 3k tokens sent and received · 100 % of budget (3k tokens)"
+        assert (
+            line.text()
+            == "Session usage: 3k tokens sent and received · price unknown · 100 % of budget (3k tokens)"
+        )
         (notice,) = rig.rows(NoticeRow)
         assert (notice.level, action_names(notice)) == ("warning", ("set_budget", "retry"))
         assert "3,000 of 3,000 tokens" in notice.why
@@ -164,7 +167,10 @@ async def _check_an_invalid_number(rig: WindowRig) -> None:
         await set_to(rig, "")
         assert rig.events(BudgetSet) == [BudgetSet()]
         await until(
-            lambda: rig.window.cost_line.text() == "Session usage: 1k tokens sent and received", "no budget"
+            lambda: (
+                rig.window.cost_line.text() == "Session usage: 1k tokens sent and received · price unknown"
+            ),
+            "no budget",
         )
 
 

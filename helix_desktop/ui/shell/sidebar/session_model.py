@@ -8,6 +8,7 @@ from datetime import datetime
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.shell.sidebar.rows import badge_label
 from helix_desktop.ui.shell.sidebar.session_rows import (
     FoundMessage,
     ListGroup,
@@ -184,7 +185,8 @@ class SessionModel(QAbstractListModel):
 
 def _tooltip(item: SessionItem) -> str:
     line = item.found.line if item.found is not None else ""
-    return plain_tooltip("\n".join(filter(None, (item.title, line, item.subtitle, item.failure))))
+    waits = badge_label("waiting") if item.waiting else ""
+    return plain_tooltip("\n".join(filter(None, (item.title, waits, line, item.subtitle, item.failure))))
 
 
 def _accessible_text(item: SessionItem) -> str:
