@@ -167,7 +167,7 @@ def test_observations_that_are_due_come_before_a_handover() -> None:
 
 def test_no_request_is_said_to_grow_with_observations() -> None:
     """In a small window the bound of what a model writes is larger than what is observed."""
-    policy = PROFILES["balanced"]
+    policy = msgspec.structs.replace(PROFILES["balanced"], observe_at=0.30)
     simulator = SessionSimulator(policy, ModelInfo("test", "small", window=4_000, reserve=200))
 
     def is_due() -> bool:
