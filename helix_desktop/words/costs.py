@@ -49,7 +49,8 @@ class CostState:
             if self.spent.estimated
             else tr("{tokens} sent and received", tokens=tokens)
         ]
-        unpriced = tr("price unknown") if self.spent.unpriced else ""
+        is_unpriced = 0 < self.spent.tokens == self.spent.unpriced  # not where the demo model answered
+        unpriced = tr("price unknown") if is_unpriced else ""
         cost = self.cost_text or (self._unpriced_text if self.budget.cost else unpriced)
         return " · ".join(filter(None, (*parts, cost, self._inherited_text)))
 
