@@ -223,7 +223,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
     `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: mode auto would
     run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
-    changed: paths and texts.
+    changed: paths and texts. `links` are paths that a command writes, with the paths in the workspace where
+    links lead them.
     """
 
     call_id: str
@@ -251,6 +252,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     is_too_long: bool = False
     is_safe: bool = False
     scripts: tuple[tuple[str, str], ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def may_change_files(self) -> bool:

@@ -66,17 +66,18 @@ def find_effects(
     folder: str = "",
     root: str = "",
     scripts: Sequence[tuple[str, str]] = (),
+    links: Sequence[tuple[str, str]] = (),
 ) -> CommandEffects:
     """Return what a command plausibly destroys and writes, as far as it can be read in bounded time.
 
     `folder` is where it runs in the workspace, `root` the workspace's own path. What tools make again, such
     as caches, does not count. Where it is not known what can be undone (`coverage` None, or not complete),
     whatever is destroyed counts, as not copied yet. `scripts` are paths with their texts: they are read as
-    a part of the command if it runs them.
+    a part of the command if it runs them. `links` are paths with the paths in the workspace where they lead.
     """
     budget, texts = ReadingBudget(), dict(scripts)
     reading = read_command(command, folder, budget)
-    finder = _LossFinder(coverage, root, budget)
+    finder = _LossFinder(coverage, root, budget, dict(links))
     programs, is_whole = reading.programs, reading.is_whole
     for script_folder, path in reading.scripts if texts else ():
         inside = _relative(posixpath.join(script_folder, path), root) or ""
@@ -103,10 +104,12 @@ def find_scripts(command: str, folder: str, root: str) -> tuple[str, ...]:
 class _LossFinder:
     """Collects what programs destroy and write."""
 
-    def __init__(self, coverage: FileCoverage | None, root: str, budget: ReadingBudget) -> None:
+    def __init__(
+        self, coverage: FileCoverage | None, root: str, budget: ReadingBudget, links: dict[str, str]
+    ) -> None:
         self.lost: dict[str, UncoveredPlace] = {}
         self.changed: dict[str, None] = {}
-        self._root, self._budget = root, budget
+        self._root, self._budget, self._links = root, budget, links
         self._is_known = coverage is not None and coverage.is_complete and not coverage.error
         self._places = PlaceIndex(coverage.places if coverage is not None else ())
         self._targets: dict[Target, None] = {}
@@ -125,6 +128,9 @@ class _LossFinder:
             self._targets[target] = None
             if target.extent == "content":
                 self.changed[target.path] = None
+                if real := self._links.get(target.path):
+                    self._targets[Target(real, "content")] = None
+                    self.changed[real] = None
 
     def compare(self) -> None:
         """Note the places that the programs' paths stand for."""

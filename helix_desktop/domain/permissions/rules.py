@@ -98,7 +98,7 @@ def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
     """Decide an edit or a confined command: ask if nothing brings back what it destroys, or others run it."""
     if request.kind == "command":
         effects = find_effects(
-            request.subject, request.coverage, request.folder, request.root, request.scripts
+            request.subject, request.coverage, request.folder, request.root, request.scripts, request.links
         )
         lost, changed, is_whole = effects.lost, effects.changed, effects.is_whole
     else:

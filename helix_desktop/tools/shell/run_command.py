@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.rules import suggest_command_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
@@ -33,6 +34,7 @@ text = TextContext("Tools")
 
 _DEFAULT_S = 120
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+_MAX_LINKS = 100  # paths of one command that are looked at
 
 
 class RunCommandArguments(Arguments, frozen=True):
@@ -91,6 +93,7 @@ class RunCommand(Tool[RunCommandArguments]):
             f"{cd_command(args.folder)} && {subject}" if args.folder.strip("./") and confined else subject
         )
         offers = suggest_command_rules(subject, confined, exact=in_folder)
+        links = await asyncio.to_thread(_links, str(self._context.root), args.folder, args.command)
         return ApprovalRequest(
             call_id,
             self.name,
@@ -105,6 +108,7 @@ class RunCommand(Tool[RunCommandArguments]):
             root=str(self._context.root),
             is_sandboxed=sandbox.kind != "none",
             has_network=network,
+            links=links,
         )
 
     def _ignore_sentence(self) -> tuple[TranslatableText, ...]:
@@ -191,6 +195,17 @@ def _check_visible(command: str) -> None:
             "The user could not see what they approve.",
             "Write it without, or as an escape in quotes.",
         )
+
+
+def _links(root: str, folder: str, command: str) -> tuple[tuple[str, str], ...]:
+    """Return the paths that a command writes through links, and where in the workspace these lead."""
+    paths = find_effects(command, None, folder, root).changed[:_MAX_LINKS]
+    real_paths = (
+        (path, os.path.relpath(os.path.realpath(os.path.join(root, path)), root))
+        for path in paths
+        if "\0" not in path
+    )
+    return tuple((path, real) for path, real in real_paths if path != real and not real.startswith(".."))
 
 
 def refuse_multiline(command: str, windows: bool = os.name == "nt") -> None:

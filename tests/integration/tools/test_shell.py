@@ -7,10 +7,12 @@ import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.rules import rule_applies
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.permissions.rules import evaluate, rule_applies
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ApprovalRequest, PermissionRule
 from helix_desktop.tools.process.output import CappedOutput
 from helix_desktop.tools.process.runner import ProcessSpec, run_process
@@ -46,6 +48,20 @@ async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
     other = await make_tools(tmp_path).approval(make_call("run_command", command="make test"))
     assert isinstance(other, ApprovalRequest)
     assert not rule_applies(ask.rule, other)
+
+
+async def test_mode_auto_asks_before_a_write_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "settings").symlink_to(".env")
+    (tmp_path / "editor").symlink_to(".vscode")
+    for command, effect in (
+        ("echo x > settings", "ask"), ("cp a editor/tasks.json", "ask"), ("echo x > $'\\0'", "allow"),
+        ("echo x > other", "allow"), ("cat settings > other", "allow"),
+    ):  # fmt: skip
+        ask = await make_tools(tmp_path).approval(make_call("run_command", command=command))
+        assert isinstance(ask, ApprovalRequest)
+        coverage = FileCoverage(places=(UncoveredPlace(".env", "secret"),), is_complete=True)
+        confined = msgspec.structs.replace(ask, coverage=coverage, confined=True)
+        assert evaluate((), confined, "auto").effect == effect
 
 
 @pytest.mark.parametrize("command", ["", " \n", "echo \u202eevil", "ls\x1b[2K", "a\0b", "rm\u200b x"])
