@@ -55,8 +55,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     condense_at: float = 0.08
     condense_keep: float = 0.4
     condense_message: int = 600
-    observe_at: float = 0.55
-    observe_place_at: float = 0.65
+    observe_at: float = 0.30
+    observe_place_at: float = 0.38
     reflect_at: float = 0.50
     handover_at: float = 0.85
     handover_cooldown_s: int = 60
@@ -186,7 +186,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
         fold_after_steps=3,
         condense_at=0.05,
         anchor_tokens=1_900,
-        observe_place_at=0.55,
+        observe_place_at=0.30,
     ),
     "balanced": ContextPolicy(),
     "classic": ContextPolicy(

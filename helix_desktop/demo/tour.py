@@ -28,7 +28,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.services.sample_session import SAMPLE_POLICY, compact_up_to
+from helix_desktop.services.sample_session import compact_up_to
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.times import format_duration
@@ -74,7 +74,6 @@ class DemoTour:
             await self._screenshots.capture("welcome")
             await self._states.capture_refused_key()
         records = [add_sample(self._services.registry, self._projects, name) for name in SAMPLES]
-        self._services.registry.save_policy(records[0].id, SAMPLE_POLICY)
         await self._workspace_controller.open_workspace(records[0].id)
         if self._every_screen:
             await self._screenshots.capture("no-session")

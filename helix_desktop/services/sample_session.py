@@ -43,9 +43,6 @@ _HANDOVERS = {3: 1, 6: 2}
 Under the default policy so short a session fills its window later: these are made as a user makes them.
 """
 
-SAMPLE_POLICY = ContextPolicy(observe_at=0.30, observe_place_at=0.38)
-"""The default policy, but facts are noted early enough for so short a session to show it."""
-
 FOLDER_MARK = "{workspace}"
 """What stands for the project's folder in a recorded output."""
 
@@ -155,7 +152,7 @@ async def play_session(
             await conversation.wait_for_background_work()
 
     model = _UnhurriedModel(DemoModel(scripts_folder, pause_s=0), wait)
-    workspace = OpenWorkspace(workspace_id, services, SAMPLE_POLICY, model)
+    workspace = OpenWorkspace(workspace_id, services, ContextPolicy(), model)
     conversation = await workspace.create_session()
     try:
         for number, message in enumerate(script.user_messages[:PREPARED_TASKS]):

@@ -11,13 +11,7 @@ from tests.support.scripted_model import Script, ScriptedModel, ScriptedReply, t
 
 # Outputs stay in the window and nothing is folded, so that only observations free space.
 OBSERVE_ONLY = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=1_000,
-    protect_tokens=10**6,
-    preview_above=0.8,
-    fold_after_steps=0,
-    observe_at=0.30,
-    observe_place_at=0.38,
+    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, fold_after_steps=0
 )
 PLACE_AT_ONCE = msgspec.structs.replace(OBSERVE_ONLY, observe_place_at=OBSERVE_ONLY.observe_at)
 PLACE_LATE = msgspec.structs.replace(OBSERVE_ONLY, observe_place_at=0.8)

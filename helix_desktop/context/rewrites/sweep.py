@@ -20,7 +20,7 @@ REWRITE_PRICE = (
     1.15  # extra price of a token that must be sent again (1.25 written, less 0.1 it would have cost)
 )
 _PATIENCE = 4  # times the price that waiting must have cost in an empty window: see `rewrite_price`
-_PATIENT_BELOW = 0.30  # of the window; in one of 32,000 tokens more led to more noted facts
+_PATIENT_BELOW = 0.30  # of the window, as of `observe_at`: from there on waiting costs facts, too
 NAMES_SHARE = 0.14  # of the policy's `anchor_tokens`: a line of names, as measured on recorded sessions
 _NAMES_CALLS = 13  # model calls that a sweep's line of names stands until its outputs are folded
 

@@ -31,7 +31,6 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.sample_session import (
     FOLDER_MARK,
-    SAMPLE_POLICY,
     RecordedCommand,
     RecordedCommands,
     commands_file,
@@ -129,12 +128,12 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
     assert recalled_what_it_wrote(log)
 
 
-async def test_the_sample_triggers_every_mechanism_and_its_commands_are_recorded(
+async def test_the_default_policy_triggers_every_mechanism_and_its_commands_are_recorded(
     tmp_path: Path,
 ) -> None:
     """`HELIX_WRITE_GOLDEN=1 pytest` on this file records them again for the session a sample opens with."""
     root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
-    log = await worked_through(services_in(root, store), SAMPLE_POLICY)
+    log = await worked_through(services_in(root, store), ContextPolicy())
     count = Counter(type(event) for event in log)
     assert count[SweepMade] >= 1
     assert count[FoldMade] >= 2

@@ -83,8 +83,8 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
     assert kinds["plain"] == "handover panic"
     assert kinds["off"] == ""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.55) == "At 55 %: a model notes facts about older messages"
-    assert pane.bar.tooltip_at(width * 0.65) == "At 65 %: the noted facts replace these messages"
+    assert pane.bar.tooltip_at(width * 0.30) == "At 30 %: a model notes facts about older messages"
+    assert pane.bar.tooltip_at(width * 0.38) == "At 38 %: the noted facts replace these messages"
     assert pane.bar.tooltip_at(width * 0.85 + 2) == "At 85 %: older messages are summarized"
     assert "panic" not in pane.bar.tooltip_at(width * 0.95)
     assert "95 %" in pane.bar.accessibleName()

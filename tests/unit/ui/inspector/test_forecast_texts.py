@@ -69,6 +69,6 @@ def test_what_comes_only_after_a_summary_is_not_announced() -> None:
 
 
 def test_facts_are_not_said_to_be_due_before_they_are() -> None:
-    """54.6 % was rounded to 55 %, where they are noted."""
-    due = figures(shown(Forecast(unobserved=10_920)), "Noting facts")
-    assert due == {"Not noted yet": "54 %", "Noted after a turn from": "55 %"}
+    """29.6 % was rounded to 30 %, where they are noted."""
+    due = figures(shown(Forecast(unobserved=5_920)), "Noting facts")
+    assert due == {"Not noted yet": "29 %", "Noted after a turn from": "30 %"}
