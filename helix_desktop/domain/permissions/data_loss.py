@@ -41,7 +41,7 @@ _REMOVING_CODE = re.compile(
 _WRITING_CODE = re.compile(
     r"\bwrite|put_contents|\bopen\([^)\n]{0,200},\s*(?:mode=)?b?['\"]\s*\+?[wx+>]|\b(?:rename|os\.replace|move|copy\w*)\("
 )
-_STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|\bqq?[({\[]([^)}\]\n]+)[)}\]]")
+_STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|\bqq?[({\[]([^(){}\[\]\n]+)[)}\]]")
 _SED_FILE = re.compile(r"[wW][ \t]+([^\n;}]+)")
 _FEW = 8  # strings of a program that may be parts of one path
 _LONGEST_PATH = 4_096  # characters that a system takes

@@ -28,7 +28,6 @@ ANYTHING = "**"
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 _VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
-_NESTED = re.compile(r"\$\((.*)\)|`(.*)`", re.S)
 _INTERPRETERS = re.compile(r"(?:python[\d.]*|node|perl|ruby|bun|deno|php)")
 _KEYWORDS = frozenset({
     "then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi", "coproc",
@@ -197,8 +196,8 @@ class _Reader:
             return None
         count = len(self.programs)
         for word in words:
-            for inner in _NESTED.findall(word):
-                self._read_inner("".join(inner))
+            if inner := _nested(word):
+                self._read_inner(inner)
         is_decoded = any(program.name in DECODERS for program in self.programs[count:])
         if is_decoded and _name(words) in SHELLS | {"eval"}:
             self.programs.append(_UNCLEAR)
@@ -359,7 +358,7 @@ class _Reader:
     def _with_variables(self, word: str) -> list[str]:
         found = _VARIABLE.search(word)
         if found is None:
-            return [ANYTHING if _NESTED.search(word) else word]
+            return [ANYTHING if _nested(word) else word]
         name = found[1] or ""
         values = self._values.get(name) or [_OUTSIDE.get(name, ANYTHING)]
         rest = [_VARIABLE.sub(ANYTHING, part) for part in (word[: found.start()], word[found.end() :])]
@@ -412,6 +411,11 @@ def _paths_of_fd(words: Sequence[str]) -> list[str]:
     """Return what fd looks for: any file, or those with an ending."""
     ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
     return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
+
+
+def _nested(word: str) -> str:
+    """Return the command whose output the shell puts in a word."""
+    return word[: word.rfind(")") + 1].partition("$(")[2].removesuffix(")")
 
 
 def _name(words: Sequence[str]) -> str:

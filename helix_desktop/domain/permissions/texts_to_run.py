@@ -20,9 +20,10 @@ DECODERS = frozenset({
 })  # fmt: skip
 """Programs whose output is a text that the command does not show."""
 
-_SED_RUN = re.compile(r"(?:^|[;{}\n/]|\d)\s*e[ \t]+([^\n]+)")
+_SED_RUN = re.compile(r"(?:^|[;{}\n/!=]|\d)[ \t]*+e[ \t]+([^\n]+)")
 _SED_RUN_RESULT = re.compile(
-    r"(?:^|[\s;{}/\d$,])s([/|,#:@!])(?:(?!\1).)*\1(?:(?!\1).)*\1[gpiIMm\d]*e(?:$|[;}\n \t])"
+    r"(?:^|[\s;{}/\d$,=]|^-e)s([/|,#:@!%~_^+])(?:\\.|(?!\1).)*+\1(?:\\.|(?!\1).)*+\1"
+    r"[gpiIMm\d]*+e(?:$|[;}\n \t])"
 )
 _RUNNING_SETTING = re.compile(
     r"alias\..+|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy)|pager\..+"
@@ -34,7 +35,7 @@ _RUNNING_VARIABLE = re.compile(r"GIT_(?!AUTHOR|COMMITTER|DIR|WORK_TREE)\w+|\w*PA
 _SYSTEM_CODE = re.compile(
     r"\b(?:system|popen|Popen|exec\w*|spawn\w*|subprocess|child_process|shell_exec|passthru|proc_open)\b"
 )
-_STRINGS = re.compile(r"'([^'\n]+)'|\"((?:[^\"\n\\]|\\.)+)\"")
+_STRINGS = re.compile(r"\\.|'([^'\n]++)'|\"((?:[^\"\n\\]++|\\.)++)\"")
 _MAX_STRINGS = 50
 _SHELL_OPTION_WITH_VALUE = re.compile(r"[-+][A-Za-z]*[oO]|--rcfile|--init-file")
 
@@ -112,6 +113,6 @@ def _git_texts(words: Sequence[str]) -> Iterator[str]:
 def texts_in_code(code: str) -> Iterator[str]:
     """Yield what a program in another language may run: each of its strings, and all in a row."""
     if _SYSTEM_CODE.search(code):
-        strings = ["".join(found) for found in _STRINGS.findall(code)][:_MAX_STRINGS]
+        strings = list(filter(None, map("".join, _STRINGS.findall(code))))[:_MAX_STRINGS]
         yield from strings
         yield " ".join(string for string in strings if string not in SHELLS)

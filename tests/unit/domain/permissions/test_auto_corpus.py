@@ -150,6 +150,11 @@ sed 's/a/b/w .env' x
 sed -e p -e 'w .env' x
 sed '1e rm .env' x
 sed 's/.*/rm .env/e' x
+sed '1!e rm .env' x
+sed 's%x%rm .env%e' x
+sed 's/a\/b/rm .env/e' x
+sed --expression='s/x/rm .env/e' x
+sed -e's/x/rm .env/e' x
 sed -ni s/a/b/ .env
 sed --in-p s/a/b/ .env
 sed -s -i -e s/a/b/ -- .env

@@ -151,6 +151,19 @@ def test_what_takes_too_long_to_read_is_asked_about(command: str) -> None:
     assert not find_effects(command, coverage).is_whole
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "perl -e '" + "q(" * 50_000 + "'", "python -c '#system " + '\\"' * 50_000 + "'",
+        'echo "' + "$(" * 50_000 + '"', "sed '" + "\n" * 4_000 + "'",
+    ],
+    ids=lambda command: command[:12],
+)  # fmt: skip
+def test_what_never_ends_is_searched_once(command: str) -> None:
+    """Each beginning was searched to the end of the command, which held the whole app for minutes."""
+    assert find_effects(command + "; rm .env", COVERAGE).lost == (UncoveredPlace(".env", "secret"),)
+
+
 def test_a_long_script_is_read_to_its_end() -> None:
     lines = "".join(f"python tool.py --name part{number} > out/{number}.txt\n" for number in range(300))
     assert find_effects(f"cat > run.sh <<'E'\n{lines}rm .env\nE\nbash run.sh", COVERAGE).is_whole
