@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.files.secret_names import is_secret_path
 from helix_desktop.tools.arguments import Arguments
 
 _SHOWN_LINES = 5
 _SIMILAR_LINES, _SIMILAR_CHARS = 20, 1_500  # of the file, shown for a text that is only alike
 _LINE_NUMBERS = re.compile(r"^\d+:", re.MULTILINE)  # as a range of lines is read
 _BOM = "\ufeff"
+_READ_AGAIN = "Read the file again."
 
 
 class Edit(Arguments, frozen=True):
@@ -42,7 +44,9 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
     if count == 0:
         raise ToolError(
             f"old_text was not found in {rel}.",
-            fix=_similar_text_hint(text.decode(errors="replace"), edit.old_text),
+            fix=_READ_AGAIN
+            if is_secret_path(rel)
+            else _similar_text_hint(text.decode(errors="replace"), edit.old_text),
         )
     if count > 1 and not edit.replace_all:
         more = " …" if count > _SHOWN_LINES else ""
@@ -111,4 +115,4 @@ def _similar_text_hint(data: str, old: str) -> str:
             count = min(len(own_lines), _SIMILAR_LINES)
             excerpt = "\n".join(lines[number : number + count])[:_SIMILAR_CHARS].rstrip("\n")
             return f"Line {number + 1} is like its first line. From there the file has:\n{excerpt}"
-    return "Read the file again."
+    return _READ_AGAIN

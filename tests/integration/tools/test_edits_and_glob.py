@@ -77,6 +77,10 @@ async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root
     call = make_call("edit_file", path="src/a.py", old_text="four", new_text="x")
     with pytest.raises(ToolError, match=r"Read the file again\.$"):
         await make_tools(root).run(call)
+    (root / ".env").write_text("# Keys\nKEY=two\n")  # its lines are read with approval only
+    call = make_call("edit_file", path=".env", old_text="# Keys\nKEY=one", new_text="x")
+    with pytest.raises(ToolError, match=r"\.env\. Read the file again\.$"):
+        await make_tools(root).run(call)
     (root / "src" / "a.py").write_bytes(b"one\r\n\x0c\r\ntwo\r\n")
     call = make_call("edit_file", path="src/a.py", old_text=" two", new_text="x")
     with pytest.raises(ToolError, match=r"Line 3 is like .* file has:\ntwo$"):  # as read_file numbers it
