@@ -49,7 +49,9 @@ _NOT_RUN_TEXTS = {
     "failed": f"{_NOT_RUN}the turn failed while it waited for approval.",
     "interrupted": f"{_NOT_RUN}the app stopped while it waited for approval.",
 }
-_APPROVED_TOOLS = frozenset(("run_command", "write_file", "edit_file", "multi_edit"))  # and those of servers
+_APPROVED_TOOLS = frozenset(
+    ("run_command", "write_file", "edit_file", "multi_edit", "fetch_url")
+)  # and those of servers
 
 
 class Session:
@@ -301,7 +303,9 @@ class Session:
         return _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
 
     def _was_decided(self, call_id: str) -> bool:
-        events = (recorded.event for recorded in reversed(self.log))
+        events = takewhile(
+            lambda event: not isinstance(event, AssistantSpoke), (entry.event for entry in reversed(self.log))
+        )  # open calls are those of the last answer
         return any(isinstance(event, ApprovalGiven) and event.call_id == call_id for event in events)
 
     async def end_turn(self, ended: TurnEnded) -> bool:

@@ -84,14 +84,18 @@ class ScriptedTools:
         self.cancelled_calls: list[str] = []
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what is asked: `ask` needs a yes, `forbidden` is always denied, `broken` fails."""
+        """Return what is asked: `ask` needs a yes, `forbidden` is always denied, `broken` fails.
+
+        So does `read_file` of a `link`, which another call has to make before.
+        """
         if call.name == ASK_USER:
             return await self._real_tools.approval(call)
         if call.name == "forbidden":
             raise ToolError("That is outside the workspace.")
         if call.name == "broken":
             raise KeyError("path")
-        if call.name != "ask":
+        is_link = call.name == "read_file" and "link" in call.arguments and bool(self.executed_calls)
+        if call.name != "ask" and not is_link:
             return None
         return self.approval_request(call)
 

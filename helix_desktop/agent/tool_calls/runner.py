@@ -147,11 +147,13 @@ class ToolRunner:
             own.is_settled.set()
         if ask is None or isinstance(ask, ToolResult):
             own.is_asked.set()
+        if ask is None and earlier and tool_kind(call.name) in _LOOKUPS:
+            await _settled(earlier)
+            ask = await self._user_ask(call)  # where a link leads, they may have changed
         if isinstance(ask, ToolResult):
             await self._record(call, ask, self._runtime.clock(), step)
             return
         if ask is None:
-            await _settled(earlier if tool_kind(call.name) in _LOOKUPS else ())
             await self._run(call, None, step)
             return
         for other in earlier:

@@ -119,7 +119,7 @@ async def test_a_session_interrupted_anywhere_opens_and_continues() -> None:
 
 async def test_a_call_that_waited_for_approval_in_a_crash_is_said_not_to_have_run() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order()))
-    calls = tuple(ToolCall(f"c{number}", "run_command", "{}") for number in range(2))
+    calls = tuple(ToolCall(f"c{n}", name, "{}") for n, name in enumerate(("run_command", "fetch_url")))
     events: tuple[Event, ...] = (
         UserSpoke("Go.", 2),
         AssistantSpoke("", "m", 2, calls),

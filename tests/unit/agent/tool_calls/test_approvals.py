@@ -104,6 +104,22 @@ async def test_a_file_is_read_after_an_earlier_edit() -> None:
     assert rig.tools.executed_calls == ["c0", "c1"]
 
 
+async def test_a_read_is_asked_about_after_an_earlier_call_made_its_link() -> None:
+    """Before it there was nothing to ask about: the link to a file with keys was read without a question."""
+    reply = tool_call_reply(("ask", EDIT), ("read_file", {"path": "link"}))
+    rig = AgentRig(ScriptedModel(replies_in_order(reply, text_reply("Done."))))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "c0")
+    conversation.decide("c0", "once")
+    await wait_for_requests(rig, "c1")
+    assert rig.tools.executed_calls == ["c0"]
+    conversation.decide("c1", "deny")
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["c0"]
+    await rig.assert_consistent()
+
+
 async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     rig = rig_of((PUSH,))
     conversation = await rig.begin()
