@@ -161,7 +161,7 @@ class ToolRunner:
         if isinstance(ask, Question):
             await self._ask_question(call, ask, own.is_asked, step)
             return
-        outcome = await self._ask_approval(ask, own.is_asked)
+        outcome = await self._ask_approval(call, ask, earlier, own.is_asked)
         if outcome.decision == "deny":
             await self._deny(call, outcome.model_text, step)
         else:
@@ -208,14 +208,25 @@ class ToolRunner:
         result = ToolResult(reply_text(reply).encode("utf-8", "surrogatepass"), target=target, reply=reply)
         await self._record(call, result, started_at_ms, step)
 
-    async def _ask_approval(self, request: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
-        def on_ask(pending_request: ApprovalRequest) -> None:
-            self._runtime.session.publish(ApprovalRequested(pending_request))
-            question_shown.set()
+    async def _ask_approval(
+        self,
+        call: ToolCall,
+        request: ApprovalRequest,
+        earlier: Sequence[_CallProgress],
+        question_shown: asyncio.Event,
+    ) -> ApprovalOutcome:
+        """Return what is decided on a call, recorded.
 
-        covered = await self._changes.with_coverage(request)
-        outcome = await self._approvals.decide(self._runtime.session.id, covered, on_ask)
-        question_shown.set()
+        A command that mode auto would run is decided once more when the calls before it have run: they may
+        have made a link that it writes through, or the script that it runs.
+        """
+        is_after_others = not all(other.is_settled.is_set() for other in earlier)
+        outcome = await self._decide(request, question_shown)
+        if outcome.mode == "auto" and is_after_others and request.kind == "command":
+            await _settled(earlier)
+            again = await self._user_ask(call)
+            if isinstance(again, ApprovalRequest):
+                request, outcome = again, await self._decide(again, question_shown)
         saved_rule = await self._save_rule(outcome.rule_to_save)
         await self._runtime.session.record(
             ApprovalGiven(
@@ -229,6 +240,16 @@ class ToolRunner:
                 saved_rule,
             )
         )
+        return outcome
+
+    async def _decide(self, request: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
+        def on_ask(pending_request: ApprovalRequest) -> None:
+            self._runtime.session.publish(ApprovalRequested(pending_request))
+            question_shown.set()
+
+        covered = await self._changes.with_coverage(request)
+        outcome = await self._approvals.decide(self._runtime.session.id, covered, on_ask)
+        question_shown.set()
         return outcome
 
     async def _save_rule(self, rule: PermissionRule | None) -> str:

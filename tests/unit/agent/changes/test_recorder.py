@@ -159,3 +159,17 @@ async def test_mode_auto_reads_a_script_that_a_call_of_the_session_wrote() -> No
     await rig.run()
     asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
     assert [ask.subject for ask in asks if ask.subject.startswith("bash")] == ["bash run.sh"]
+
+
+async def test_mode_auto_reads_a_script_that_an_earlier_call_of_the_same_answer_wrote() -> None:
+    """It was decided on before the script was there, and ran without a question."""
+    run = ("ask", {"kind": "command", "confined": True, "subject": "bash run.sh"})
+    rig = await started([writes(run_sh="rm -rf logs\n"), run])
+    place = UncoveredPlace("logs", "ignored", is_folder=True)
+    rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
+    await rig.conversation.set_mode("auto")
+    await rig.run()
+    asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
+    assert [(ask.subject, ask.data_loss) for ask in asks if ask.subject.startswith("bash")] == [
+        ("bash run.sh", (place,))
+    ]
