@@ -16,6 +16,7 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverage, Uncove
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.words.file_coverage import uncovered_line
 from tests.support.changing_tools import ChangesRig, writes
+from tests.support.scripted_model import replies_in_order, text_reply, tool_call_reply
 
 
 async def started(*turns: list[tuple[str, dict[str, object]]]) -> ChangesRig:
@@ -164,7 +165,9 @@ async def test_mode_auto_reads_a_script_that_a_call_of_the_session_wrote() -> No
 async def test_mode_auto_reads_a_script_that_an_earlier_call_of_the_same_answer_wrote() -> None:
     """It was decided on before the script was there, and ran without a question."""
     run = ("ask", {"kind": "command", "confined": True, "subject": "bash run.sh"})
-    rig = await started([writes(run_sh="rm -rf logs\n"), run])
+    rig = await started()
+    reply = tool_call_reply(writes(run_sh="rm -rf logs\n"), run)
+    rig.model.script = replies_in_order(reply, text_reply("Done."))
     place = UncoveredPlace("logs", "ignored", is_folder=True)
     rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
     await rig.conversation.set_mode("auto")
