@@ -42,6 +42,12 @@ _SCRIPTS_OF = {
     "make": tuple(sorted(_MAKEFILES)), "gmake": tuple(sorted(_MAKEFILES)), "just": ("justfile",),
     "npm": _PACKAGE, "pnpm": _PACKAGE, "yarn": _PACKAGE, "bun": _PACKAGE,
 }  # fmt: skip
+_PACKAGE_RUNNERS = frozenset({"npx", "bunx"})
+_RUNNING_ACTIONS = {
+    "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipx": ("run",),
+    "bundle": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
+    "bun": ("x",),
+}  # fmt: skip
 _LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS, _MAX_VALUES = 8, 64
@@ -245,6 +251,10 @@ class _Reader:
             self._read_inner(text)
         if name in _RUNNERS:
             return self._note_wrapped(arguments, outputs, is_fed=name in ("xargs", "parallel"))
+        if name in _PACKAGE_RUNNERS:
+            return self._note_wrapped(arguments, outputs, is_fed=False)
+        if arguments and arguments[0] in _RUNNING_ACTIONS.get(name, ()):
+            return self._note_wrapped(arguments[1:], outputs, is_fed=False)
         if name in ("echo", "printf"):
             self._texts.append(" ".join(arguments))
         if name in ("find", "fd", "fdfind"):

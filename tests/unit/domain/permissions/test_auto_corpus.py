@@ -304,6 +304,11 @@ npx -c 'rm .env'
 yarn dlx rimraf .env
 npm pkg set scripts.test='rm .env' && npm test
 uv run rm .env
+uv run rm -rf .git
+poetry run python -c "import shutil; shutil.rmtree('.git')"
+npx -y rimraf .git
+npm exec -- rimraf .git
+pnpm dlx rimraf data
 poetry run rm .env
 nix-shell --run 'rm .env'
 systemd-run --user rm .env
