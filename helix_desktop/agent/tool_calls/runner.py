@@ -217,12 +217,12 @@ class ToolRunner:
     ) -> ApprovalOutcome:
         """Return what is decided on a call, recorded.
 
-        A command that mode auto would run is decided once more when the calls before it have run: they may
-        have made a link that it writes through, or the script that it runs.
+        What mode auto would run is decided once more when the calls before it have run: they may have made
+        a link that it writes through, or the script that it runs, and the mode may be another.
         """
         is_after_others = not all(other.is_settled.is_set() for other in earlier)
         outcome = await self._decide(request, question_shown)
-        if outcome.mode == "auto" and is_after_others and request.kind == "command":
+        if outcome.mode == "auto" and is_after_others:
             await _settled(earlier)
             again = await self._user_ask(call)
             if isinstance(again, ApprovalRequest):

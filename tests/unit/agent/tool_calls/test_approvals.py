@@ -120,6 +120,18 @@ async def test_a_read_is_asked_about_after_an_earlier_call_made_its_link() -> No
     await rig.assert_consistent()
 
 
+async def test_a_call_that_waits_for_an_earlier_one_follows_a_change_of_the_mode() -> None:
+    rig = rig_of((PUSH, EDIT))
+    conversation = await rig.begin()
+    await conversation.set_mode("auto")
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "s00")
+    await run_loop_iterations(20)
+    await conversation.set_mode("plan")
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == []
+
+
 async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     rig = rig_of((PUSH,))
     conversation = await rig.begin()
