@@ -76,17 +76,22 @@ class SessionSearchPresenter(QObject):
             with suppress(StoreError):  # it says so itself
                 sessions = await searched_sessions(workspace)
                 self._search = MessageSearch(sessions, per_session=1, lead_chars=_LEAD_CHARS)
-        if self._search is None:
+        search = self._search
+        if search is None:
             self._sidebar.show_searched(words, "")
             return
-        async with aclosing(self._search.find(self._terms, _MAX_SESSIONS)) as found:
-            async for hits in found:
-                for hit in hits:
-                    self._found[hit.session] = FoundMessage(hit.seq, plain_line(hit.excerpt))
-                if not self._show_timer.isActive():
-                    self._show_timer.start()
-        self._show()
-        self._sidebar.show_searched(words, self._note(len(self._search.unread)))
+        try:
+            async with aclosing(search.find(self._terms, _MAX_SESSIONS)) as found:
+                async for hits in found:
+                    for hit in hits:
+                        self._found[hit.session] = FoundMessage(hit.seq, plain_line(hit.excerpt))
+                    if not self._show_timer.isActive():
+                        self._show_timer.start()
+            self._show()
+            self._sidebar.show_searched(words, self._note(len(search.unread)))
+        finally:
+            if search is not self._search:  # forgotten meanwhile, and it went on to read
+                self._async_actions.start(search.forget(), "forget messages")
 
     def _show(self) -> None:
         self._show_timer.stop()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.shell.switcher.panel import Switcher
@@ -124,3 +124,24 @@ async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None
     await opening
     await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message")
     assert "Still opening" not in switcher.note.text()
+
+
+async def test_a_session_opened_while_messages_are_searched_does_not_end_the_search(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    replies = replies_in_order(text_reply("The lexer is fixed"))
+    async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        await rig.use_server(server)
+        await rig.run_turn("Look")
+        await rig.wiring.workspace_controller.new_session()
+        sidebar, open_id = rig.window.sidebar, rig.conversation.session.id
+        sidebar.search.setText("fixed")
+        sidebar.messages_requested.emit("fixed")
+        for _ in range(50):
+            sidebar.session_selected.emit(open_id)
+            await asyncio.sleep(0.001)
+        note = "Titles and messages of this workspace."
+        await until(
+            lambda: any(text.text() == note for text in sidebar.findChildren(QLabel)), "the end of the search"
+        )
