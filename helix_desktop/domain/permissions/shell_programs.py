@@ -42,6 +42,7 @@ _SCRIPTS_OF = {
     "make": tuple(sorted(_MAKEFILES)), "gmake": tuple(sorted(_MAKEFILES)), "just": ("justfile",),
     "npm": _PACKAGE, "pnpm": _PACKAGE, "yarn": _PACKAGE, "bun": _PACKAGE,
 }  # fmt: skip
+_TEXT_RUNNERS = frozenset({"sed", "env"})
 _PACKAGE_RUNNERS = frozenset({"npx", "bunx"})
 _RUNNING_ACTIONS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipx": ("run",),
@@ -213,6 +214,7 @@ class _Reader:
         for found in assigned:
             self._values[found[1]] = self._expand(found[2])
         words = words[len(assigned) :]
+        self._check_length(words)
         for found in assigned if words else ():
             if text := text_of_variable(found[1], found[2]):
                 self._read_inner(text)
@@ -225,6 +227,11 @@ class _Reader:
         if not words and not outputs:
             return None
         return self._note(words, tuple(outputs))
+
+    def _check_length(self, words: Sequence[str]) -> None:
+        """Note what a program runs of its words as unclear if one is too long to be read."""
+        if _TEXT_RUNNERS & set(words) and any(len(word) > _LONGEST_WORD for word in words):
+            self._add_unclear()
 
     def _read_inputs(self, words: Sequence[str], inputs: Iterable[str]) -> None:
         """Note what a command gets as text: it runs it, or passes it on."""

@@ -140,7 +140,7 @@ def test_a_path_of_many_variables_is_compared_in_bounded_time() -> None:
         'echo "' + "$(a) " * 20_000 + '"', "rm " + "$a " * 30_000, "nice " * 20_000 + "rm x",
         "find . " + "-name 'x*' " * 5_000 + "-delete", "a;" * 50_000, "rm " + "*/" * 50_000, "`" * 100_000,
         "rm " + "[" * 100_000, "eval " * 20_000 + "x", "'" + "a b;" * 25_000, "cat <<E\n" + "\n \t" * 30_000,
-        "rm $a/*/$b/*/$c/*.bin",
+        "rm $a/*/$b/*/$c/*.bin", "sed '#" + "x" * 5_000 + "\n1e rm .env' a",
     ],
     ids=lambda command: command[:12],
 )  # fmt: skip
