@@ -29,4 +29,4 @@ def is_secret_file(name: str) -> bool:
 def is_secret_path(path: str) -> bool:
     """Return True if a file, by its path with slashes, holds keys or passwords, or is in such a folder."""
     *folders, name = path.split("/")
-    return is_secret_file(name) or any(map(is_secret_folder, folders))
+    return is_secret_file(name) or name.lower().endswith(".env") or any(map(is_secret_folder, folders))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Annotated
 
@@ -15,7 +14,6 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.secret_names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.ignore import LEFT_OUT, IgnoreFile
 from helix_desktop.tools.files.jail import Jail, SearchRoot
@@ -23,7 +21,7 @@ from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
 from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_LINES = 2_000
-_SECRET_NAMES = 5
+_SECRETS_LEFT_OUT = "; files that may hold keys, such as .env, are not searched: read_file asks the user"
 
 
 class SearchTextArguments(Arguments, frozen=True):
@@ -96,7 +94,6 @@ async def release_folder(context: AbstractContextManager[SearchRoot]) -> None:
 def _grouped(output: bytes, rel: str, pattern: str, where: str, ignore_file: IgnoreFile) -> bytes:
     lines: list[str] = []
     files, matches, current = 0, 0, ""
-    secret: dict[str, None] = {}
     allowed: dict[str, bool] = {}
     for line in output.decode(errors="replace").split("\n"):
         name, separator, rest = line.partition("\0")
@@ -108,8 +105,8 @@ def _grouped(output: bytes, rel: str, pattern: str, where: str, ignore_file: Ign
         if not allowed[name]:
             continue
         path = "/".join(part for part in (rel, normalize_path(name)) if part)
+        # That one has a match is not told either: it would spell a key letter by letter.
         if is_secret_path(path):
-            secret[path] = None
             continue
         digits = len(rest) - len(rest.lstrip("0123456789"))
         matches += rest[digits : digits + 1] == ":"
@@ -117,20 +114,10 @@ def _grouped(output: bytes, rel: str, pattern: str, where: str, ignore_file: Ign
             current, files = name, files + 1
             lines.append(path)
         lines.append(f"  {rest}")
-    left_out = _secret_note(secret) + (LEFT_OUT if ignore_file.exists else "")
+    left_out = LEFT_OUT if ignore_file.exists else ""
     if not matches:
-        return f"No match for {pattern!r} in {where}.\n{left_out}".encode()
+        return f"No match for {pattern!r} in {where}{_SECRETS_LEFT_OUT}.\n{left_out}".encode()
     left = len(lines) - _MAX_LINES
     cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
     head = f"{pluralize(matches, 'matching line')} in {pluralize(files, 'file')}:"
     return ("\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n" + left_out).encode()
-
-
-def _secret_note(paths: Iterable[str]) -> str:
-    """Return what is said of files with matches that may hold keys or passwords."""
-    names = [escape_hidden_name(path) for path in paths]
-    if not names:
-        return ""
-    more = f" and {len(names) - _SECRET_NAMES} more" if len(names) > _SECRET_NAMES else ""
-    listed = ", ".join(names[:_SECRET_NAMES])
-    return f"(lines of {listed}{more} are not shown: they may hold keys; read_file asks the user)\n"

@@ -46,6 +46,8 @@ async def test_a_file_that_may_hold_keys_is_read_with_approval_and_left_out_of_s
     (root / ".env.example").write_text("KEY=two\n")
     (root / "settings").symlink_to(".env")
     tools = make_tools(root)
+    (root / "prod.env").write_text("KEY=two\n")
+    assert await tools.approval(make_call("read_file", path="prod.env")) is not None
     for path in (".env", "settings"):
         request = await tools.approval(make_call("read_file", path=path))
         assert isinstance(request, ApprovalRequest), path
@@ -58,7 +60,9 @@ async def test_a_file_that_may_hold_keys_is_read_with_approval_and_left_out_of_s
     assert await tools.approval(make_call("read_file", path="missing.pem")) is None
     text = await text_of(root, "search_text", pattern="two", path=".")
     assert text.startswith("3 matching lines in 3 files:\n.env.example\n")
-    assert "(lines of .env are not shown: they may hold keys; read_file asks the user)" in text
+    text = await text_of(root, "search_text", pattern="KEY=t", path=".env")
+    assert text.startswith("No match"), "not even that there is one"
+    assert "files that may hold keys, such as .env, are not searched: read_file asks the user" in text
 
 
 async def test_a_range_is_labeled_with_its_lines(root: Path) -> None:
@@ -147,7 +151,8 @@ async def test_a_search_groups_lines_by_file(root: Path) -> None:
     assert "  1-one\n  2:two\n  3-three" in await text_of(
         root, "search_text", pattern="two", path="src", context=1
     )
-    assert await text_of(root, "search_text", pattern="zebra") == "No match for 'zebra' in the workspace.\n"
+    no_match = await text_of(root, "search_text", pattern="zebra")
+    assert no_match.startswith("No match for 'zebra' in the workspace; files that may hold keys")
 
 
 async def test_a_wrong_pattern_and_a_pattern_like_an_option_do_no_harm(root: Path) -> None:
