@@ -323,37 +323,37 @@ async def test_the_apps_own_data_is_not_searched_under_any_name(tmp_path: Path) 
 
 async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
     """Read, list, find, search, write and edit; also through a link, and not by changing the file itself."""
-    (root / ".agentignore").write_text("*.key\nsecrets/\n!public.key\n")
+    (root / ".agentignore").write_text("*.keys.txt\nsecrets/\n!public.keys.txt\n")
     (root / "secrets" / "deep").mkdir(parents=True)
     (root / "secrets" / "deep" / "plan.txt").write_text("two secrets\n")
-    (root / "a.key").write_text("two keys\n")
-    (root / "public.key").write_text("two for all\n")
-    (root / "link").symlink_to("a.key")
+    (root / "a.keys.txt").write_text("two keys\n")
+    (root / "public.keys.txt").write_text("two for all\n")
+    (root / "link").symlink_to("a.keys.txt")
     for name, arguments in (
-        ("read_file", {"path": "a.key"}),
+        ("read_file", {"path": "a.keys.txt"}),
         ("read_file", {"path": "link"}),
         ("list_directory", {"path": "secrets"}),
         ("search_text", {"pattern": "two", "path": "secrets/deep/plan.txt"}),
         ("find_files", {"pattern": "*", "path": "secrets/deep"}),
-        ("write_file", {"path": "new.key", "content": "x"}),
-        ("edit_file", {"path": "a.key", "old_text": "two", "new_text": "no"}),
+        ("write_file", {"path": "new.keys.txt", "content": "x"}),
+        ("edit_file", {"path": "a.keys.txt", "old_text": "two", "new_text": "no"}),
         ("write_file", {"path": ".agentignore", "content": ""}),
     ):
         with pytest.raises(ToolError, match="was refused"):
             await text_of(root, name, **arguments)
     with pytest.raises(ToolError, match="List its folder"):  # no error names it either
-        await text_of(root, "read_file", path="a.keys")
+        await text_of(root, "read_file", path="secret")
     for answer in (
         await text_of(root, "list_directory", depth=5),
         await text_of(root, "find_files", pattern="**"),
         await text_of(root, "search_text", pattern="two"),
     ):
-        assert "public.key" in answer
+        assert "public.keys.txt" in answer
         assert "src" in answer
-        assert "a.key\n" not in answer.replace("-> a.key", "")
+        assert "a.keys.txt\n" not in answer.replace("-> a.keys.txt", "")
         assert "plan.txt" not in answer
         assert answer.endswith("(what .agentignore lists is left out)\n")
-    request = await make_tools(root).approval(make_call("run_command", command="cat a.key"))
+    request = await make_tools(root).approval(make_call("run_command", command="cat a.keys.txt"))
     assert isinstance(request, ApprovalRequest)
     assert "It can read what .agentignore excludes: commands can't be held to it." in request.summary
 
