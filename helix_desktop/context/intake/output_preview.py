@@ -20,13 +20,14 @@ _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
 _RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
 _FRAME = re.compile(
-    r'\s*File "(?P<python>[^"]+)", line \d+|\s+at \S.*?[\w)]?[^\s:()]+:\d+|\s+\S+\.\w{1,4}:\d+(?:\s|$)'
+    r'\s*File "(?P<python>[^"]+)", line \d+|\s+at \S.*?[^\s:()]:\d+|\s+\S+\.\w{1,4}:\d+(?:\s|$)'
 )
 """A line of a stack trace that names a place: of Python, of Java and JavaScript, of Go."""
 _FRAME_LINES = 6  # lines around an error in which the place that raised it is looked for
 _FRAME_CHARS = 400  # characters of a line that are searched for a place, or a file
 _DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
-_DIFF_LINE = ("+", "-", " ", "@@", "index ")
+_DIFF_HEADER = ("--- a/", "+++ b/", "--- /dev/null", "+++ /dev/null", "index ")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
@@ -107,18 +108,43 @@ def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int
     return f"[… {what}; of them:]" if followed else f"[… {what} …]"
 
 
+class _DiffLines:
+    """Tells the lines of a diff from those of another output behind it, by the counts of its hunks."""
+
+    def __init__(self) -> None:
+        self._is_diff, self._before, self._after = False, 0, 0
+
+    def begin_file(self) -> None:
+        """Note that a file of a diff begins."""
+        self._is_diff, self._before, self._after = True, 0, 0
+
+    def continues_with(self, line: str) -> bool:
+        """Return True if the next line is one of the diff."""
+        if not self._is_diff:
+            return False
+        sign = line[:1] or " "  # of an empty line some programs cut the blank
+        if (self._before > 0 or self._after > 0) and sign in " +-\\":
+            self._before -= sign in " -"
+            self._after -= sign in " +"
+            return True
+        if (hunk := _HUNK.match(line)) is not None:
+            self._before, self._after = (int(count or 1) for count in hunk.groups())
+            return True
+        return line.startswith(_DIFF_HEADER)
+
+
 def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first."""
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: set[str] = set()
     finder, last = ErrorFinder(), None
     lines = text[start:end].split("\n")
-    in_diff = False
+    diff = _DiffLines()
     for place, line in enumerate(lines):
         if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
-            in_diff = True
+            diff.begin_file()
             yield _ErrorLine(number + place, f"diff of {file[1][:cap]}", REPORT)
-        elif in_diff and line.startswith(_DIFF_LINE):
+        elif diff.continues_with(line):
             continue
         elif (match := finder.find(line)) is not None:
             index = match.index

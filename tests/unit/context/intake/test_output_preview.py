@@ -140,12 +140,24 @@ def test_an_error_is_shown_with_the_place_that_raised_it(trace: str, places: lis
 def test_a_diff_is_shown_by_its_files() -> None:
     """Not by words such as "error" in the lines that it changes."""
     parts = (
-        f"diff --git a/src/f{n}.py b/src/f{n}.py\n@@ -1 +1 @@\n-raise Error\n" + "+error = 1\n" * 40
+        f"diff --git a/src/f{n}.py b/src/f{n}.py\n@@ -1 +1,40 @@\n-raise Error\n" + "+error = 1\n" * 40
         for n in range(20)
     )
     shown = preview_output("".join(parts), digest_of(b""), 300)
     assert "\n44: diff of src/f1.py\n87: diff of src/f2.py\n" in shown
     assert ": -raise" not in shown
+
+
+def test_an_error_behind_a_diff_is_shown() -> None:
+    """Lines behind the last hunk are no lines of the diff, whatever they begin with."""
+    lines = [f"case {index} passed" for index in range(600)]
+    diff = ["diff --git a/x.py b/x.py", "index 1..2", "@@ -1,2 +1 @@", "-error: old", " raise Error", ""]
+    failed = ["--- FAIL: TestPay (0.00s)", " error: could not compile"]
+    shown = preview_output("\n".join([*lines, *diff, *failed, *lines]), "a" * 64, 600)
+    assert "diff of x.py" in shown
+    assert "error: old" not in shown
+    assert "--- FAIL: TestPay" in shown
+    assert "error: could not compile" in shown
 
 
 def test_a_preview_is_never_longer_than_the_output() -> None:
