@@ -60,8 +60,10 @@ _INFORMATIVE_END = re.compile(
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
-_COMMIT = re.compile(r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S")
-"""A commit as `git commit` and `git log --oneline` name it."""
+_COMMIT = re.compile(
+    r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|(?!\d+ )[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S"
+)
+"""A commit as `git commit` and `git log --oneline` name it; one of digits alone may be a count."""
 _AFTER_COMMIT = re.compile(r"\d+ files? changed\b|(?:create|delete) mode \d|(?:rename|copy|rewrite) \S")
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)

@@ -25,8 +25,8 @@ from helix_desktop.domain.tool_call_target import tool_kind
 
 StalenessEvent = MessageEvent | FilesChanged
 _Part = tuple[str, int]
-"""A part of a message that is superseded for itself: a call of an answer ("" in an output), and the how
-manieth of its files."""
+"""A part of a message that is superseded for itself: a call of an answer ("" in an output), and which
+of its files, from 0."""
 _OUTPUT: _Part = ("", 0)
 _NO_HITS = ("no match", "no file", "no result", "no hits", "nothing found", "found 0", "0 match", "0 result")
 _REFUSED = ("<tool_use_error>", "the user doesn't want to proceed")
@@ -404,7 +404,7 @@ def _is_same_file(path: str, other: str) -> bool:
 
 
 def _fingerprint(output: ToolAnswered, use: FileUse, place: int) -> str:
-    """Return that of the how manieth file after a call; empty where it is not known."""
+    """Return the fingerprint of a file after a call, by its place from 0; empty where it is not known."""
     return output.files[place].fingerprint if len(output.files) == len(use.paths) else ""
 
 

@@ -314,6 +314,8 @@ class ServerActor:
             async with asyncio.timeout(PING_TIMEOUT_S):
                 await session.send_ping()
         except TimeoutError:
+            if self._session is not session:
+                return  # lost and connected anew meanwhile
             self._end_reason = _text("The server stopped answering and was restarted.")
             self._disconnected.set()
         except Exception as error:  # noqa: BLE001 - any answer is a sign of life, a lost connection is seen
