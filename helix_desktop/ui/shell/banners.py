@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QCursor
+from PySide6.QtGui import QAccessible, QCursor, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.translatable_text import join_sentences
@@ -43,8 +43,7 @@ class _BannerCard(QFrame):
         self._pointer = QCursor.pos()
         self._timer = QTimer(self)
         self._timer.timeout.connect(lambda: self._expire(banner.id))
-        if banner.is_brief:
-            self._timer.start(_BRIEF_MS)
+        self._is_brief = banner.is_brief
         words = column(label(banner.what, "strong", wrap=True), gap=3)
         rest = translate(join_sentences(banner.why, banner.fix))
         if rest:
@@ -63,6 +62,17 @@ class _BannerCard(QFrame):
         for item in filter(None, sides):
             item.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin to wait, if it goes by itself: one of another session is not seen yet."""
+        super().showEvent(event)
+        if self._is_brief:
+            self._timer.start(_BRIEF_MS)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop to wait."""
+        super().hideEvent(event)
+        self._timer.stop()
 
     def _expire(self, banner_id: str) -> None:
         """Go, unless the user is at it, or can't have seen it, or may be about to click what would move."""
