@@ -160,9 +160,14 @@ class ChatPresenter:
             self._model.set_token_ratio(token_ratio)
             transcript = conversation.session.transcript
             for row in self._rows.recount(token_ratio, transcript):
-                self._model.put(row)
+                self._put(row)
             for message in self._rows.updated_images(transcript, are_sent=conversation.model.images):
-                self._model.put(replace(message, versions=self._versions.get(message.key)))
+                self._put(message)
+
+    def _put(self, row: Row) -> None:
+        """Show a row; a message with its other versions."""
+        found = self._versions.get(row.key) if isinstance(row, UserRow) else None
+        self._model.put(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
 
     def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
         self._asks.show_session(self._conversation.session.id if self._conversation is not None else "")
@@ -180,7 +185,7 @@ class ChatPresenter:
         """Let a message show what an attached image looks like."""
         row = self._rows.users.with_thumbnail(key, digest, thumbnail)
         if row is not None:
-            self._model.put(replace(row, versions=self._versions.get(key)))
+            self._put(row)
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
@@ -297,8 +302,7 @@ class ChatPresenter:
                 self._model.discard(key)
             if isinstance(row, DividerRow) and not row.text:
                 continue
-            found = self._versions.get(row.key) if isinstance(row, UserRow) else None
-            self._model.put(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
+            self._put(row)
 
     def _on_text(self, text: str) -> None:
         self._arriving.add_text(text, self._model_name())

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
-from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.chat.rows.row_types import UserRow, Versions
 from tests.support.image_bytes import png
 from tests.support.pdf_bytes import pdf, protected_pdf
 from tests.support.window.chat_geometry import hit_area_point
@@ -92,6 +92,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         await rig.run_turn("And now?")
         row = rig.rows(UserRow)[1]
         assert [bool(note.changed_since) for note in row.attachments] == [False] * 4 + [True, False]
+        _check_another_count_of_tokens(rig, row)
         rig.chat.view.jump_to(row.key)
         await until(lambda: row.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")
         place = hit_area_point(rig.chat.view, row.key, "attachment:2")
@@ -101,6 +102,18 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
 
         await rig.open_folder("pasted")
         await _check_a_long_paste(rig)
+
+
+def _check_another_count_of_tokens(rig: WindowRig, row: UserRow) -> None:
+    """An edited message shows other tokens by another report, and its other version still."""
+    chat, versions = rig.wiring.workspace_controller.session_controller.chat, Versions(("other", "this"), 1)
+    chat.show_versions({row.key: versions})
+    chat.recount(3.0)
+    shown = rig.rows(UserRow)[1]
+    assert shown.versions == versions
+    assert shown.attachments[1].facts != row.attachments[1].facts
+    chat.show_versions({})
+    chat.recount(1.0)
 
 
 async def _check_a_long_paste(rig: WindowRig) -> None:
