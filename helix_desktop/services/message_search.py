@@ -59,6 +59,14 @@ class _Message(msgspec.Struct, frozen=True, gc=False):
     normalized: str
 
 
+class _ReadMessages(NamedTuple):
+    """The messages of a session, newest first, their characters, and when the session had changed last."""
+
+    messages: list[_Message]
+    size: int
+    updated: int
+
+
 class MessageSearch:
     """Searches the same sessions again and again, and remembers the messages it has read.
 
@@ -79,10 +87,14 @@ class MessageSearch:
         """
         self._per_session, self._lead_chars = per_session, lead_chars
         self.unread: set[str] = set()  # sessions that could not be read by the newest search
+        self._messages: dict[tuple[str, str], _ReadMessages] = {}
+        self._remembered = 0
+        self.set_sessions(sessions)
+
+    def set_sessions(self, sessions: Iterable[SearchedSession]) -> None:
+        """Search these sessions from now on; those that changed are read again."""
         self._sessions = sorted(sessions, key=lambda session: session.summary.updated, reverse=True)
         self._ids = {(session.workspace_id, session.summary.id) for session in self._sessions}
-        self._messages: dict[tuple[str, str], list[_Message]] = {}
-        self._remembered = 0
 
     async def find(self, terms: Sequence[str], limit: int) -> AsyncGenerator[list[MessageHit]]:
         """Yield messages with all of the normalized words, session by session, at most `limit`, newest first.
@@ -120,8 +132,12 @@ class MessageSearch:
 
     async def _read(self, session: SearchedSession, stop_event: threading.Event) -> list[_Message]:
         """Return a session's messages, newest first. Raises StoreError."""
-        key = (session.workspace_id, session.summary.id)
-        if key not in self._messages:
+        key, updated = (session.workspace_id, session.summary.id), session.summary.updated
+        remembered = self._messages.get(key)
+        if remembered is not None and remembered.updated != updated:
+            self._remembered -= self._messages.pop(key).size
+            remembered = None
+        if remembered is None:
             log = await session.read_log()
             # What a branch has of its parent is found there, if the parent is listed.
             is_in_parent = (session.workspace_id, session.summary.branch_of) in self._ids
@@ -129,9 +145,9 @@ class MessageSearch:
             messages, size = await asyncio.to_thread(_messages_of, log, after, stop_event)
             if self._remembered + size > _MAX_REMEMBERED:
                 return messages
-            self._messages[key] = messages
+            remembered = self._messages[key] = _ReadMessages(messages, size, updated)
             self._remembered += size
-        return self._messages[key]
+        return remembered.messages
 
 
 def _messages_of(
@@ -162,10 +178,10 @@ def _messages_of(
     return messages, size
 
 
-def _drop(messages: dict[tuple[str, str], list[_Message]]) -> None:
+def _drop(messages: dict[tuple[str, str], _ReadMessages]) -> None:
     """Empty the lists in steps: what runs beside it never waits for all of them."""
     while messages:
-        _, dropped = messages.popitem()
+        dropped = messages.popitem()[1].messages
         while dropped:
             del dropped[-_STEP:]
 

@@ -4718,10 +4718,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
-            <source>Helix tries again later, until %n attempts in a row failed.</source>
+            <source>Helix tries again later, until %n attempts in a row have failed.</source>
             <translation>
-                <numerusform>Helix tries again later, until %n attempt failed.</numerusform>
-                <numerusform>Helix tries again later, until %n attempts in a row failed.</numerusform>
+                <numerusform>Helix tries again later, until %n attempt has failed.</numerusform>
+                <numerusform>Helix tries again later, until %n attempts in a row have failed.</numerusform>
             </translation>
         </message>
         <message>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -72,14 +72,16 @@ class SessionSearchPresenter(QObject):
         if not self._terms or workspace is None:
             self._sidebar.show_searched(words, "")
             return
-        if self._search is None:
-            with suppress(StoreError):  # it says so itself
-                sessions = await searched_sessions(workspace)
-                self._search = MessageSearch(sessions, per_session=1, lead_chars=_LEAD_CHARS)
-        search = self._search
-        if search is None:
+        try:
+            sessions = await searched_sessions(workspace)
+        except StoreError:  # it says so itself
             self._sidebar.show_searched(words, "")
             return
+        search = self._search
+        if search is None:
+            search = self._search = MessageSearch(sessions, per_session=1, lead_chars=_LEAD_CHARS)
+        else:
+            search.set_sessions(sessions)
         try:
             async with aclosing(search.find(self._terms, _MAX_SESSIONS)) as found:
                 async for hits in found:

@@ -69,6 +69,14 @@ async def test_it_finds_what_a_plain_scan_finds(
         assert all("\n" not in hit.excerpt and "\u202e" not in hit.excerpt for hit in hits)
 
 
+async def test_a_session_that_changed_is_read_again() -> None:
+    search = MessageSearch([searched("a", make_log([(True, "Lexer")]), updated=1)])
+    assert await find(search, "parser") == []
+    changed = searched("a", make_log([(True, "Lexer"), (False, "parser")]), updated=2)
+    search.set_sessions([changed, searched("b", make_log([(True, "parser")]))])
+    assert [(hit.session, hit.seq) for hit in await find(search, "parser")] == [("a", 3), ("b", 2)]
+
+
 async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else() -> None:
     log = make_log([(True, "fix the lexer"), (False, "fixed")])
     branch = [*log, RecordedEvent(4, 9_000, UserSpoke("fix the parser", 1))]

@@ -228,8 +228,8 @@ def _next_try_text(failures: int) -> str:
         )
     return tr.plural(
         BREAKER_FAILURES,
-        "Helix tries again later, until %n attempt failed.",
-        "Helix tries again later, until %n attempts in a row failed.",
+        "Helix tries again later, until %n attempt has failed.",
+        "Helix tries again later, until %n attempts in a row have failed.",
     )
 
 

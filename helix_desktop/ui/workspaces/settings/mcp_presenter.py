@@ -128,7 +128,9 @@ class McpPresenter:
                 editor.show_test_problem(error_text(error))
 
         editor.show_testing(TEST_LIMIT_S)
-        self._tests[editor] = self._async_actions.start(tested(), "mcp test")
+        task = self._tests[editor] = self._async_actions.start(tested(), "mcp test")
+        editor.destroyed.connect(lambda _: task.cancel())  # it may end after its form
 
     def _stop_test(self, editor: ServerEditor) -> None:
-        self._tests.pop(editor).cancel()
+        if editor in self._tests:
+            self._tests.pop(editor).cancel()
