@@ -34,10 +34,10 @@ class Token(NamedTuple):
     is_operator: bool = False
 
 
-class _Awaited(NamedTuple):
-    """A text that begins on the next line, and the token that it takes the place of."""
+class _HereDocument(NamedTuple):
+    """A text that begins on the next line, and the index of the token that it takes the place of."""
 
-    at: int
+    token_index: int
     is_indented: bool
 
 
@@ -48,7 +48,7 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     """
     budget.spend(len(text) // _CHARS_PER_STEP)
     tokens: list[Token] = []
-    awaited: list[_Awaited] = []
+    here_documents: list[_HereDocument] = []
     at, is_arithmetic, is_delimiter = 0, False, False
     while at < len(text):
         found = _TOKEN.match(text, at)
@@ -59,30 +59,30 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
             case "heredoc":
                 tokens.append(Token("<<", is_operator=True))
                 if not is_arithmetic:
-                    awaited.append(_Awaited(len(tokens), found[0].endswith("-")))
+                    here_documents.append(_HereDocument(len(tokens), found[0].endswith("-")))
                     is_delimiter = True
             case "operator":
                 operator = found[0]
                 is_arithmetic = "((" in operator or (is_arithmetic and "))" not in operator)
                 tokens.append(Token(operator, is_operator=True))
-                if "\n" in operator and awaited:
+                if "\n" in operator and here_documents:
                     at = found.start() + operator.index("\n") + 1
-                    budget.spend(len(awaited) * (1 + (len(text) - at) // _CHARS_PER_STEP))
-                    at = _read_awaited(text, at, tokens, awaited)
-                    awaited = []
+                    budget.spend(len(here_documents) * (1 + (len(text) - at) // _CHARS_PER_STEP))
+                    at = _read_here_documents(text, at, tokens, here_documents)
+                    here_documents = []
             case "word":
                 budget.spend(_STEPS_PER_TOKEN)
-                tokens.append(Token(_unquoted(found[0])))
+                tokens.append(Token(_without_quotes(found[0])))
                 is_delimiter = False
     return tokens if not is_delimiter else _rough_tokens(text, budget)
 
 
-def _read_awaited(text: str, at: int, tokens: list[Token], awaited: list[_Awaited]) -> int:
+def _read_here_documents(text: str, at: int, tokens: list[Token], here_documents: list[_HereDocument]) -> int:
     """Put each text where its delimiter stands; return where the command goes on.
 
     A text without an end stays where it is, to be read as commands.
     """
-    for index, is_indented in awaited:
+    for index, is_indented in here_documents:
         if index >= len(tokens) or tokens[index].is_operator:
             continue
         tabs = "\t*" if is_indented else ""
@@ -102,7 +102,7 @@ def _rough_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     return tokens
 
 
-def _unquoted(word: str) -> str:
+def _without_quotes(word: str) -> str:
     return _QUOTED.sub(_value, word) if set(word) & set("'\"\\") else word
 
 

@@ -192,9 +192,9 @@ def test_a_search_can_go_on_in_all_messages_or_be_cleared(qtbot: QtBot, sidebar:
 def test_sessions_are_found_by_their_messages_and_open_there(qtbot: QtBot, sidebar: Sidebar) -> None:
     view = sidebar.session_list
     sidebar.search.setFocus()
-    with qtbot.waitSignal(sidebar.messages_requested, check_params_cb=bool) as asked:
+    with qtbot.waitSignal(sidebar.messages_requested, check_params_cb=bool) as signal:
         sidebar.search.setText("lexer ")
-    assert asked.args == ["lexer"]
+    assert signal.args == ["lexer"]
     assert not view.isVisible()
     found = {"c": FoundMessage(7, "…fix the lexer"), "gone": FoundMessage(2, "the lexer")}
     sidebar.show_found("lex", found)

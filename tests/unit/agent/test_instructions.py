@@ -19,12 +19,12 @@ class Source:
         self.long = StandingText("project", "word " * 100_000, path="src/AGENTS.md")
         self.is_readable = False
 
-    async def opening(self, window: int) -> tuple[StandingText, ...]:
+    async def opening(self, window_size: int) -> tuple[StandingText, ...]:
         """Fail, as a disk does that is gone."""
         raise OSError("the disk is gone")
 
     async def changes(
-        self, in_force: Mapping[Key, StandingText], window: int
+        self, in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
         """Return what is not in force, once it can be read."""
         if not self.is_readable:
@@ -32,7 +32,7 @@ class Source:
         return tuple((text, False) for text in (RULES, self.long) if text.key not in in_force)
 
     async def in_folders(
-        self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window: int
+        self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[StandingText, ...]:
         """Return nothing."""
         return ()
