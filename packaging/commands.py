@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
@@ -29,8 +29,8 @@ PEERS = Path("tests", "peers")
 CHECKS = {
     "format": ("ruff", "format", "--check", "--quiet", "--cache-dir", ".ruff_cache", "."),
     "lint": ("ruff", "check", "--quiet", "--cache-dir", ".ruff_cache", "."),
-    "types": ("mypy", "--no-error-summary"),
     "imports": ("lint-imports", "--no-logo"),
+    "types": ("mypy", "--no-error-summary"),
 }
 
 Command = Callable[[Sequence[str]], int]
@@ -45,19 +45,21 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Check the code, then run all tests in three processes; with arguments, only pytest with them."""
+    """Check the code, and run all tests in three processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
     if arguments:
         return _call("-m", "pytest", *arguments)
     with ThreadPoolExecutor() as side_by_side:
+        # The types take a core for most of a minute: the tests need not leave the other one idle.
+        checks = side_by_side.submit(_check, before_line="\n")  # amid the tests' dots
         # Else each of the tests' processes compiles the app and the tests for itself, all at the same time.
         if not (ROOT / "tests" / "__pycache__").exists():
-            side_by_side.submit(_compile_tests)
-        checked = _check()
-    # After the checks and on its own stream: pytest's summary is the last line of a good run.
-    # One more than the two cores it has to fit on: a fifth of the time a test waits, for a disk or a child.
-    tested = _call("-m", "pytest", "-n", "3", "--dist", "worksteal", f"--ignore={PEERS}")
-    return tested or checked
+            _compile_tests()
+        # One more than the two cores it has to fit on: a fifth of the time tests wait for a disk or a child.
+        tested = _call("-m", "pytest", "-n", "3", "--dist", "worksteal", f"--ignore={PEERS}")
+    # Only what failed comes last: pytest's summary is the last line of a good run.
+    failed = _report_failed(checks.result())
+    return tested or failed
 
 
 def test_peers(arguments: Sequence[str]) -> int:
@@ -76,7 +78,7 @@ def soak(arguments: Sequence[str]) -> int:
 def check(arguments: Sequence[str]) -> int:
     """Check format, lint, types and import rules."""
     _set_up("test", libraries=None)
-    return _check()
+    return _report_failed(_check())
 
 
 def bench(arguments: Sequence[str]) -> int:
@@ -253,19 +255,26 @@ def _must(*command: str) -> None:
         raise SetupFailed(f"`{' '.join(command)}` failed (see above).")
 
 
-def _check() -> int:
-    failed = 0
+def _check(before_line: str = "") -> dict[str, str]:
+    """Run all checks side by side, print a line for each, and return the output of those that failed."""
+    failed = {}
     with ThreadPoolExecutor() as side_by_side:
-        for (name, _), (done, seconds) in zip(
-            CHECKS.items(), side_by_side.map(_run_check, CHECKS.values()), strict=True
-        ):
+        results = zip(CHECKS, side_by_side.map(_run_check, CHECKS.values()), strict=True)
+        for name, (done, seconds) in results:
             verdict = "failed" if done.returncode else "ok"
-            sys.stdout.write(f"check {name:<8} {verdict:<6} {seconds:5.1f} s\n")
-            if done.returncode:
-                failed = 1
-                sys.stdout.write(f"{done.stdout}{done.stderr}\n")
+            sys.stdout.write(f"{before_line}check {name:<8} {verdict:<6} {seconds:5.1f} s\n")
             sys.stdout.flush()
+            if done.returncode:
+                failed[name] = f"{done.stdout}{done.stderr}"
     return failed
+
+
+def _report_failed(outputs: Mapping[str, str]) -> int:
+    """Print the outputs of failed checks; return the exit code."""
+    for name, output in outputs.items():
+        sys.stdout.write(f"\ncheck {name} failed:\n{output}\n")
+    sys.stdout.flush()
+    return 1 if outputs else 0
 
 
 def _run_check(command: Sequence[str]) -> tuple[subprocess.CompletedProcess[str], float]:
