@@ -10,7 +10,7 @@ from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
-from helix_desktop.domain.store.retention import CleanupPlan
+from helix_desktop.domain.store.retention import CleanupPlan, PermanentDeletion
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.numbers import format_size
@@ -236,6 +236,34 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
         for totals, reason in reasons
         if totals.entries
     )
+
+
+def deletion_lines(deletion: PermanentDeletion) -> tuple[str, ...]:
+    """Return what a permanent deletion removes, what stays and why, a sentence each."""
+    sessions, outputs, staying = len(deletion.sessions), len(deletion.digests), deletion.staying.entries
+    counts = (
+        tr.plural(sessions, "%n session with its messages", "%n sessions with their messages")
+        if sessions
+        else "",
+        tr.plural(outputs, "%n cached output", "%n cached outputs") if outputs else "",
+    )
+    lines = [
+        tr("Deleted: {items}.", items=" · ".join(filter(None, counts)) or tr("nothing")),
+        tr("This frees {size} on disk.", size=format_size(deletion.freed)),
+    ]
+    if sessions:
+        lines.append(tr("Their file changes can't be reverted after that."))
+    if staying:
+        lines.append(
+            tr.plural(
+                staying,
+                "%n cached output stays: another session, a draft or a pin needs it.",
+                "%n cached outputs stay: other sessions, drafts or pins need them.",
+            )
+        )
+    if deletion.with_branches:
+        lines.append(tr("What branches begin with stays for them."))
+    return tuple(lines)
 
 
 def retention_reason(entry: CacheEntry) -> tuple[str, str]:

@@ -5923,6 +5923,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
+            <source>Delete permanently…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
             <source>Empty trash</source>
             <translation type="unfinished" />
         </message>
@@ -6832,6 +6837,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>This can't be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>To repair it, run {command} or open the workspace.</source>
             <translation type="unfinished" />
@@ -7105,6 +7115,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>delete the old copy after everything is verified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>delete them; this can't be undone</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7616,6 +7631,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>permanently delete everything in the trash</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/parser.py" />
+            <source>permanently delete items of the trash (dry run without {yes})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20526,6 +20546,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n cached outputs stay: other sessions, drafts or pins need them.</source>
+            <translation>
+                <numerusform>%n cached output stays: another session, a draft or a pin needs it.</numerusform>
+                <numerusform>%n cached outputs stay: other sessions, drafts or pins need them.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n cached outputs: removed permanently</source>
             <translation>
                 <numerusform>%n cached output: removed permanently</numerusform>
@@ -20730,6 +20758,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n sessions with their messages</source>
+            <translation>
+                <numerusform>%n session with its messages</numerusform>
+                <numerusform>%n sessions with their messages</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n skipped because they are open</source>
             <translation>
                 <numerusform>%n skipped because it is open</numerusform>
@@ -20800,6 +20836,11 @@
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Delete sessions, unpin entries or raise the maximum size.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>Deleted: {items}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20938,6 +20979,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>Their file changes can't be reverted after that.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>This frees {size} on disk.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Unpin it first.</source>
             <translation type="unfinished" />
         </message>
@@ -20956,12 +21007,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>What branches begin with stays for them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Workspace data was damaged and has been repaired.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Your own files aren't changed. It is still in {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>nothing</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24158,6 +24219,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>Delete permanently</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
             <source>Demo</source>
             <translation type="unfinished" />
@@ -24417,6 +24483,14 @@
             <source>Open {workspace}?</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>Permanently delete %n items?</source>
+            <translation>
+                <numerusform>Permanently delete %n item?</numerusform>
+                <numerusform>Permanently delete %n items?</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Pin session</source>
@@ -24667,6 +24741,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>The workspace file {file} is invalid.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>This can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -35,7 +35,7 @@ from tests.support.store.builders import (
 
 SECRETS = ("hunter22secret", "another-secret")
 Action = Literal[
-    "say", "use", "branch", "trash", "restore", "empty", "clean", "forget", "forget output", "crash"
+    "say", "use", "branch", "trash", "restore", "empty", "delete", "clean", "forget", "forget output", "crash"
 ]
 
 
@@ -49,7 +49,9 @@ class Step(msgspec.Struct, frozen=True):
 
 steps = st.builds(
     Step,
-    st.sampled_from((*get_args(Action), "branch", "branch", "branch", "say", "use", "trash", "empty")),
+    st.sampled_from(
+        (*get_args(Action), "branch", "branch", "branch", "say", "use", "trash", "empty", "delete")
+    ),
     st.integers(0, 99),
     st.integers(0, 99),
 )
@@ -117,6 +119,15 @@ async def do(stores: list[Store], tree: Tree, step: Step) -> None:
 async def clean(stores: list[Store], tree: Tree, step: Step) -> None:
     """Empty the trash, clean up what nothing names, or forget a text or an output."""
     match step.action:
+        case "delete":
+            session = tree.name(step.number)
+            deleted = [await store.retention.delete_permanently((), [session]) for store in stores]
+            assert deleted[0].sessions == deleted[1].sessions
+            assert deleted[0].digests == deleted[1].digests
+            assert deleted[0].with_branches == deleted[1].with_branches
+            for name in deleted[0].sessions:
+                tree.trashed.remove(name)
+                del tree.logs[name]
         case "empty":
             emptied = [await store.retention.empty_trash() for store in stores]
             assert set(emptied[0].sessions) == set(emptied[1].sessions) == tree.trashed

@@ -319,6 +319,48 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     assert await store.events("s") == [user_message_event(1)]
 
 
+async def test_a_session_is_deleted_permanently_with_what_only_it_names(store: Store) -> None:
+    """Without a dry run at once; other sessions, pins, drafts and index entries that stay keep theirs."""
+    own, shared, pinned, drafted, indexed = map(make_content, (b"own", b"shared", b"pin", b"draft", b"far"))
+    index = make_content(f"head\n{indexed.digest} e1 read_file".encode(), kind="index")
+    contents = [own, shared, pinned, drafted, indexed]
+    log = [tool_answer_event(seq, content.data) for seq, content in enumerate(contents, 1)]
+    child = msgspec.structs.replace(make_summary("child"), parent="s")
+    await store.commit(Commit("s", log, contents, summary=make_summary("s")))
+    await store.commit(Commit("child", [tool_answer_event(1, b"c")], [make_content(b"c")], summary=child))
+    other = [tool_answer_event(1, b"shared"), handover_event(2, index.data)]
+    await store.commit(Commit("t", other, [index], summary=make_summary("t")))
+    await store.retention.pin(pinned.digest, True)
+    await store.save_draft("t", "", (Attachment(drafted.digest, "lamp.png", "", 90, 3),))
+    assert (await store.retention.delete_permanently((), ["s", "t", "nobody"])).sessions == ()
+    await store.retention.trash_session("s")
+    would = await store.retention.delete_permanently((), ["s"], dry_run=True)
+    assert [session.id for session in (await store.retention.trash()).sessions] == ["child", "s"]
+    assert await store.get(own.digest) == b"own"
+    assert await store.retention.delete_permanently((), ["s"]) == would
+    assert set(would.sessions) == {"s", "child"}
+    assert set(would.digests) == {own.digest, digest_of(b"c")}
+    assert would.freed > 0
+    assert (would.staying.entries, would.with_branches) == (4, 0)
+    assert await store.events("s") == await store.events("child") == []
+    assert await listed_digests(store) == {entry.digest for entry in (*contents[1:], index)}
+    assert (await store.totals()).sessions == 1
+
+
+async def test_selected_outputs_of_the_trash_are_deleted_and_no_others(
+    store: Store, clock: TickingClock
+) -> None:
+    first, second, outside = map(make_content, (b"one", b"two", b"three"))
+    await store.commit(Commit("s", contents=[first, second, outside]))
+    clock.now += 2 * DAY_MS
+    await store.retention.collect([first.digest, second.digest])
+    stored_size = (await store.entry(first.digest)).stored_size
+    deleted = await store.retention.delete_permanently([first.digest, outside.digest, digest_of(b"-")], ())
+    assert (deleted.digests, deleted.freed) == ((first.digest,), stored_size)
+    assert [entry.digest for entry in (await store.retention.trash()).entries] == [second.digest]
+    assert await listed_digests(store) == {outside.digest}
+
+
 async def test_continuing_a_deleted_session_restores_it(store: Store) -> None:
     await store.commit(Commit("s", [user_message_event(1)], summary=make_summary("s")))
     await store.retention.trash_session("s")

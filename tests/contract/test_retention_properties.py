@@ -50,6 +50,7 @@ Action = Literal[
     "quota",
     "restore",
     "empty",
+    "delete",
     "hide",
     "show",
     "wait",
@@ -68,7 +69,9 @@ class Step(msgspec.Struct, frozen=True):
 
 steps = st.builds(
     Step,
-    action=st.sampled_from((*get_args(Action), "name", "name", "hide", "collect", "empty", "empty")),
+    action=st.sampled_from(
+        (*get_args(Action), "name", "name", "hide", "collect", "empty", "empty", "delete")
+    ),
     session=st.sampled_from(SESSIONS),
     bodies=st.lists(st.integers(0, len(BODIES) - 1), min_size=1, max_size=3).map(tuple),
 )
@@ -127,6 +130,11 @@ async def clean(store: Store, step: Step, digests: list[str], clock: TickingCloc
         return (await store.retention.restore(digests)).digests
     if step.bodies[0] % 4:  # jump so that it makes a difference, most of the time
         clock.now += 2 * DAY_MS
+    if step.action == "delete":
+        would = await store.retention.delete_permanently(digests, [step.session], dry_run=True)
+        deleted = await store.retention.delete_permanently(digests, [step.session])
+        assert would == deleted
+        return deleted.digests, deleted.sessions, deleted.staying.entries, deleted.with_branches
     if step.action == "empty":
         emptied = await store.retention.empty_trash(clock.now - DAY_MS)
         return sorted(emptied.digests), emptied.sessions

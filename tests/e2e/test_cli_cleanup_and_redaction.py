@@ -76,8 +76,14 @@ async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) 
     assert back.json == {"digests": [loose[0]], "sessions": ["old"]}
     (await cli("cache", "restore", loose[0], *here)).assert_refused(2, "Nothing in the trash")
     (await cli("cache", "restore", *here)).assert_refused(2, "--all")
+    (await cli("cache", "delete", "old", *here)).assert_refused(2, "Nothing in the trash")
+    would = await cli("cache", "delete", loose[2][:12], *here)
+    assert would.out.decode().splitlines()[1] == "Deleted: 1 cached output."
+    assert would.out.endswith(b"This can't be undone.\n")
+    deleted = (await cli("cache", "delete", loose[2][:12], *here, "--yes", "--json")).json
+    assert (deleted["digests"], deleted["deleted"]) == ([loose[2]], True)
     emptied = (await cli("cache", "trash", *here, "--empty", "--json")).json
-    assert sorted(emptied["digests"]) == sorted(loose[1:])
+    assert emptied["digests"] == [loose[1]]
     left = {entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json}
     assert loose[0] in left
     assert len(left) == 2

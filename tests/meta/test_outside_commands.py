@@ -268,6 +268,7 @@ def test_documents_of_the_cache(here: Here) -> None:
         "cache gc --dry-run": here.shape("cache", "gc", "--dry-run"),
         "cache gc": here.shape("cache", "gc"),
         "cache trash": here.shape("cache", "trash"),
+        "cache delete": here.shape("cache", "delete", "old"),
         "cache restore": here.shape("cache", "restore", digest_of(b"litter"), "old"),
         "cache trash --empty": here.shape("cache", "trash", "--empty"),
         "cache forget --stdin": here.shape("cache", "forget", "--stdin", typed="output 1"),

@@ -26,6 +26,7 @@ from helix_desktop.domain.store.retention import (
     CleanupPlan,
     CleanupResult,
     ContentReference,
+    PermanentDeletion,
     RetentionRule,
     TrashContents,
 )
@@ -102,6 +103,16 @@ class StoreRetention(Protocol):
 
         Contents named only by deleted sessions stay until the next clean-up. Of a session that branches begin
         with stays what they need, hidden, until the last of them is deleted.
+        """
+        ...
+
+    async def delete_permanently(
+        self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
+    ) -> PermanentDeletion:
+        """Delete these items of the trash, all at once or not at all; with `dry_run` only say what would go.
+
+        With the sessions go their subagents in the trash and the contents that nothing else needs. Items that
+        are not in the trash stay. Raises StoreWriteFailed.
         """
         ...
 

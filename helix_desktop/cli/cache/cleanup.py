@@ -21,6 +21,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
+    deletion_lines,
     history_cleanup_lines,
     history_totals_text,
     kept_lines,
@@ -144,6 +145,33 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         print_out(json.dumps({"digests": result.digests, "sessions": restored}, indent=1))
     else:
         print_out(tr("Restored: {totals}", totals=_totals_text(len(result.digests), len(restored))))
+    return 0
+
+
+async def delete(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    """Run `cache delete`: say what would be deleted from the trash, or delete it.
+
+    Raises DigestUnknown, DigestAmbiguous.
+    """
+    retention = workspace.store.retention
+    trash_contents = await retention.trash()
+    sessions = [session.id for session in trash_contents.sessions]
+    candidates = [*(entry.digest for entry in trash_contents.entries), *sessions]
+    selected = dict.fromkeys(_match_prefix(candidates, prefix) for prefix in args.ids)
+    digests = [item_id for item_id in selected if item_id not in sessions]
+    chosen_sessions = [item_id for item_id in selected if item_id in sessions]
+    deletion = await retention.delete_permanently(digests, chosen_sessions, dry_run=not args.yes)
+    if args.yes:
+        await services.history_storage(workspace.id).clean_up()
+    if args.json:
+        print_out(json.dumps({**as_builtins(deletion), "deleted": args.yes}, indent=1))
+        return 0
+    if not args.yes:
+        print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
+    for line in deletion_lines(deletion):
+        print_out(line)
+    if not args.yes:
+        print_out(tr("This can't be undone."))
     return 0
 
 

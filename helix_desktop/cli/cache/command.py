@@ -12,7 +12,7 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.cache.cleanup import collect, forget, restore, trash
+from helix_desktop.cli.cache.cleanup import collect, delete, forget, restore, trash
 from helix_desktop.cli.cache.list import list_entries, search
 from helix_desktop.cli.cache.recall import recall, search_as_agent
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
@@ -69,5 +69,6 @@ _VERBS: dict[str, Callable[[argparse.Namespace, AppServices, OpenWorkspace], Cor
     "gc": collect,
     "trash": trash,
     "restore": restore,
+    "delete": delete,
     "forget": forget,
 }

@@ -113,7 +113,7 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
 
 
 def add_cleanup_commands(add_command: AddCommand) -> None:
-    """Add `cache gc`, `trash`, `restore` and `forget`."""
+    """Add `cache gc`, `trash`, `restore`, `delete` and `forget`."""
     gc = add_command("gc", tr("move unreferenced entries to the trash"))
     gc.add_argument(
         "--dry-run", action="store_true", help=tr("show what would be moved, and why the rest stays")
@@ -143,6 +143,17 @@ def add_cleanup_commands(add_command: AddCommand) -> None:
         help=tr("SHA-256 or session ID, or its first digits"),
     )
     restore.add_argument("--all", action="store_true", help=tr("restore everything"))
+    delete = add_command(
+        "delete", tr("permanently delete items of the trash (dry run without {yes})", yes="--yes")
+    )
+    delete.add_argument(
+        "ids",
+        type=argument_types.non_empty_text,
+        nargs="+",
+        metavar="ID",
+        help=tr("SHA-256 or session ID, or its first digits"),
+    )
+    delete.add_argument("--yes", action="store_true", help=tr("delete them; this can't be undone"))
     forget = add_command("forget", tr("permanently remove a secret (dry run without {yes})", yes="--yes"))
     forget.add_argument(
         "sha",

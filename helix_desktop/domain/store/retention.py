@@ -77,6 +77,20 @@ class CleanupResult(msgspec.Struct, frozen=True):
     stored_size: int = 0
 
 
+class PermanentDeletion(msgspec.Struct, frozen=True):
+    """What a permanent deletion removes from the trash: contents, sessions with subagents, bytes on disk.
+
+    `staying` are contents that the sessions name and something else needs; of `with_branches` sessions stays,
+    hidden, what branches begin with.
+    """
+
+    digests: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    freed: int = 0
+    staying: EntryTotals = EntryTotals()
+    with_branches: int = 0
+
+
 class TrashContents(msgspec.Struct, frozen=True):
     """What is in the trash, newest first."""
 
@@ -171,6 +185,15 @@ def purgeable_entries(
             index_digests.append(entry.digest)
     _drop_reachable(purgeable, index_digests, read_index)
     return tuple(purgeable.values())
+
+
+def unindexed_entries(
+    entries: Iterable[CacheEntry], indexes: list[str], read_index: Callable[[str], bytes | None]
+) -> tuple[CacheEntry, ...]:
+    """Return the entries to which none of these index entries leads, directly or through others."""
+    free = {entry.digest: entry for entry in entries}
+    _drop_reachable(free, indexes, read_index)
+    return tuple(free.values())
 
 
 def _drop_reachable(

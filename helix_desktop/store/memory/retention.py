@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import msgspec
 
@@ -18,10 +18,13 @@ from helix_desktop.domain.store.retention import (
     CleanupPlan,
     CleanupResult,
     ContentReference,
+    EntryTotals,
+    PermanentDeletion,
     RetentionRule,
     TrashContents,
     plan_cleanup,
     purgeable_entries,
+    unindexed_entries,
 )
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.tombstone import Tombstone
@@ -54,6 +57,19 @@ class MemoryData:
         """Return the session that holds event `seq` of a log itself."""
         point = self.branches.get(session)
         return session if point is None or seq > point.seq else self.holder_of(point.parent, seq)
+
+    def references(self) -> set[tuple[str, int, str]]:
+        """Return session, seq and digest of every place that names a content."""
+        return {
+            (session, recorded.seq, digest)
+            for session, log in self.logs.items()
+            for recorded in log
+            for digest in digests_in(recorded.event)
+        }
+
+    def copied(self) -> MemoryData:
+        """Return a copy to try a change on."""
+        return MemoryData(*(dict(getattr(self, part.name)) for part in fields(self)))
 
     def shared_end(self, session: str) -> int:
         """Return the last event of a session that branches begin with; 0: none."""
@@ -158,6 +174,42 @@ class MemoryRetention:
         for entry in purged:
             del self._data.entries[entry.digest], self._data.contents[entry.digest]
         return msgspec.structs.replace(_result_of(purged), sessions=tuple(removed))
+
+    async def delete_permanently(
+        self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
+    ) -> PermanentDeletion:
+        """Delete these items of the trash, all at once or not at all; with `dry_run` only say what would."""
+        self._check_open()
+        if dry_run:
+            copy = self._data.copied()
+            trial = MemoryRetention(copy, self._clock, self._check_open)
+            return await trial.delete_permanently(digests, sessions)
+        data, before = self._data, self._data.references()
+        trashed, selected = (await self.trash()).sessions, set(sessions)
+        family = [summary.id for summary in trashed if summary.id in selected or summary.parent in selected]
+        for session in family:
+            if session in data.summaries:  # a subagent may have gone with its session
+                self._remove_session(session)
+        referenced = {digest for _, _, digest in before - data.references()}
+        candidates = [
+            entry
+            for entry in self._entries()
+            if entry.digest in referenced or (entry.digest in set(digests) and entry.trashed)
+        ]
+        free = [entry for entry in candidates if not (entry.references or entry.pinned)]
+        staying = data.entries.keys() - {entry.digest for entry in free}
+        indexes = [digest for digest in staying if data.entries[digest].kind == "index"]
+        gone = unindexed_entries(free, indexes, data.contents.get)
+        for entry in gone:
+            del data.entries[entry.digest], data.contents[entry.digest]
+        left = EntryTotals()
+        for entry in candidates:
+            left = left if entry in gone else left.plus(entry)
+        with_branches = sum(bool(data.shared_end(session)) for session in family)
+        freed = sum(entry.stored_size for entry in gone)
+        return PermanentDeletion(
+            tuple(sorted(entry.digest for entry in gone)), tuple(family), freed, left, with_branches
+        )
 
     def _entries(self) -> list[CacheEntry]:
         """Return all entries by digest; an entry that a draft names counts as referenced."""

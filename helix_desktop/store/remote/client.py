@@ -51,6 +51,7 @@ _NOT_IDEMPOTENT = frozenset(
         rpc_methods.TRASH_SESSION,
         rpc_methods.RESTORE_SESSION,
         rpc_methods.EMPTY_TRASH,
+        rpc_methods.DELETE_PERMANENTLY,
         rpc_methods.LIFT,
     )
 )

@@ -14,6 +14,7 @@ from helix_desktop.domain.store.retention import (
     CleanupPlan,
     CleanupResult,
     ContentReference,
+    PermanentDeletion,
     RetentionRule,
     TrashContents,
 )
@@ -82,6 +83,12 @@ class RemoteRetention:
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete what was trashed before `before_ms`, in ms since 1970; 0: everything."""
         return await self._call(rpc_methods.EMPTY_TRASH, before_ms)
+
+    async def delete_permanently(
+        self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
+    ) -> PermanentDeletion:
+        """Delete these items of the trash, all at once or not at all; with `dry_run` only say what would."""
+        return await self._call(rpc_methods.DELETE_PERMANENTLY, digests, sessions, dry_run)
 
 
 class RemoteRedaction:

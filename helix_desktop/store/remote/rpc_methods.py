@@ -133,6 +133,7 @@ RESTORE = RpcMethod("keep.restore", LevelDbRetention.restore, _RETENTION)
 TRASH_SESSION = RpcMethod("keep.trash_session", LevelDbRetention.trash_session, _RETENTION)
 RESTORE_SESSION = RpcMethod("keep.restore_session", LevelDbRetention.restore_session, _RETENTION)
 EMPTY_TRASH = RpcMethod("keep.empty_trash", LevelDbRetention.empty_trash, _RETENTION)
+DELETE_PERMANENTLY = RpcMethod("keep.delete_permanently", LevelDbRetention.delete_permanently, _RETENTION)
 
 PREVIEW = RpcMethod("forgetting.preview", LevelDbRedaction.preview, _REDACTION, progress_param="on_progress")
 REDACT = RpcMethod("forgetting.carry_out", LevelDbRedaction.redact, _REDACTION, progress_param="on_progress")
@@ -147,7 +148,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
         *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, EXPORT_SESSION, IMPORT),
         *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
-        *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
+        *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH, DELETE_PERMANENTLY),
         *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),
         *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )

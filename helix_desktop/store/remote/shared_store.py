@@ -17,6 +17,7 @@ from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
 from helix_desktop.store.remote.endpoint_file import LOOPBACK
 from helix_desktop.store.remote.rpc_methods import (
     COMMIT,
+    DELETE_PERMANENTLY,
     EMPTY_TRASH,
     EXPORT,
     EXPORT_SESSION,
@@ -39,6 +40,7 @@ _CHANGES_SESSION_LIST = (
     TRASH_SESSION,
     RESTORE_SESSION,
     EMPTY_TRASH,
+    DELETE_PERMANENTLY,
 )  # these change the list of sessions
 
 

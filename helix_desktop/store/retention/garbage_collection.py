@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 def read_plan(view: ReadView, contents: ContentStore, rule: RetentionRule, at_ms: int) -> CleanupPlan:
     """Return what a clean-up at `at_ms` would do. Raise RowDamaged."""
-    return plan_cleanup(_entries(view), _index_reader(view, contents), rule, at_ms)
+    return plan_cleanup(_entries(view), index_reader(view, contents), rule, at_ms)
 
 
 def read_collectable(
@@ -45,7 +45,7 @@ def read_collectable(
     selected = set(digests)
     selected_keys = {keys.record(digest) for digest in selected}
     candidates = _entries(view, may_be_chosen=lambda key, row: key in selected_keys or may_be_index(row))
-    plan = plan_cleanup(candidates, _index_reader(view, contents), RetentionRule(grace_ms=grace_ms), at_ms)
+    plan = plan_cleanup(candidates, index_reader(view, contents), RetentionRule(grace_ms=grace_ms), at_ms)
     return sorted(entry.digest for entry in plan.to_trash if entry.digest in selected)
 
 
@@ -56,11 +56,13 @@ def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> li
         lambda record: bool(record.trashed) or record.kind == "index",
         lambda _, row: may_be_trashed(row) or may_be_index(row),
     )
-    entries = purgeable_entries(candidates, _index_reader(view, contents), before_ms)
+    entries = purgeable_entries(candidates, index_reader(view, contents), before_ms)
     return [entry.digest for entry in entries]
 
 
-def _index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], bytes | None]:
+def index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], bytes | None]:
+    """Return a function that reads an index entry; None for a damaged one."""
+
     def read(digest: str) -> bytes | None:
         try:
             return contents.read(view, digest)

@@ -12,6 +12,7 @@ from helix_desktop.domain.store.retention import (
     CleanupPlan,
     CleanupResult,
     ContentReference,
+    PermanentDeletion,
     RetentionRule,
     TrashContents,
 )
@@ -22,6 +23,7 @@ from helix_desktop.store.leveldb.contents import find_digests
 from helix_desktop.store.leveldb.event_log import read_references, read_session_digests
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.retention import garbage_collection, session_trash
+from helix_desktop.store.retention.permanent_deletion import stage_permanent_deletion
 
 CONTENTS_PER_BATCH = 200  # contents per batch
 
@@ -119,6 +121,21 @@ class LevelDbRetention:
         result = await self._in_batches(stage, purgeable)
         await self._access.run_query(lambda _: self._clear_quarantine(result.digests))
         return msgspec.structs.replace(result, sessions=tuple(removed))
+
+    async def delete_permanently(
+        self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
+    ) -> PermanentDeletion:
+        """Delete these contents and sessions of the trash, and what only these sessions name, at once."""
+        done: list[PermanentDeletion] = []
+
+        def stage(batch: WriteBatch) -> None:
+            target = batch.nested() if dry_run else batch
+            done.append(stage_permanent_deletion(target, self._access, digests, sessions))
+
+        await self._access.write(stage)
+        if not dry_run:
+            await self._access.run_query(lambda _: self._clear_quarantine(done[-1].digests))
+        return done[-1]
 
     async def _trash_time_ms(self) -> int:
         """Return the time, but not before the newest content: a clock set back must not age the trash."""

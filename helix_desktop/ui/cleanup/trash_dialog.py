@@ -24,9 +24,10 @@ _SIZE, _MIN_SIZE = (600, 560), (460, 360)
 
 
 class TrashDialog(SizedDialog):
-    """A list with two deeds; what it asks for comes out as signals."""
+    """A list whose items are restored or deleted; what it asks for comes out as signals."""
 
     restore_requested = Signal(list, list)  # digests, sessions
+    delete_requested = Signal(list, list)  # digests, sessions
     empty_requested = Signal()
 
     def __init__(self, parent: QWidget, workspace_name: str) -> None:
@@ -43,6 +44,9 @@ class TrashDialog(SizedDialog):
             PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back"),
             PushButton(tr("Close"), name="close"),
         )
+        self.delete_button = PushButton(
+            tr("Delete permanently…"), "danger", "trash-2", name="delete_permanently"
+        )
         self.empty_button = PushButton(tr("Empty trash"), "danger", name="empty_trash")
         self.confirm_note = label(
             tr("All items are deleted permanently. This can't be undone."), "error", wrap=True
@@ -55,7 +59,9 @@ class TrashDialog(SizedDialog):
         )
         title = tr("Trash of “{workspace}”", workspace=workspace_name)
         words = column(label(title, "title", wrap=True), label(lead, "muted", wrap=True), gap=5)
-        buttons = FlowBox([self.empty_button, self.close_button, self.restore_button], right_from=1)
+        buttons = FlowBox(
+            [self.empty_button, self.delete_button, self.close_button, self.restore_button], right_from=2
+        )
         pages = (self.entry_list, self.empty_state)  # one of them is in sight
         layout = column(
             words, self.summary, *pages, self.confirm_note, buttons, margins=DIALOG_MARGINS, gap=12
@@ -66,6 +72,7 @@ class TrashDialog(SizedDialog):
         self.entry_list.itemSelectionChanged.connect(self._selected)
         self.entry_list.itemActivated.connect(lambda _: self._restore())
         self.restore_button.clicked.connect(self._restore)
+        self.delete_button.clicked.connect(lambda: self.delete_requested.emit(*self._selected_items()))
         self.empty_button.clicked.connect(self._empty)
         self.close_button.clicked.connect(self.reject)
 
@@ -89,7 +96,8 @@ class TrashDialog(SizedDialog):
             tr("{size} on disk", size=format_size(trash.stored_size)) if entries else "",
         )
         self.summary.setText(" · ".join(filter(None, counts)))
-        for widget in (self.summary, self.entry_list, self.empty_button, self.restore_button):
+        buttons = (self.empty_button, self.delete_button, self.restore_button)
+        for widget in (self.summary, self.entry_list, *buttons):
             widget.setVisible(has_items)
         self.empty_state.setVisible(not has_items)
         if has_items:  # Enter restores it
@@ -102,13 +110,16 @@ class TrashDialog(SizedDialog):
         self._is_confirming = False
         self.empty_button.setText(tr("Empty trash"))
         self.confirm_note.hide()
-        self.restore_button.setEnabled(bool(self.entry_list.selectedItems()))
+        for button in (self.restore_button, self.delete_button):
+            button.setEnabled(bool(self.entry_list.selectedItems()))
+
+    def _selected_items(self) -> tuple[list[str], list[str]]:
+        """Return the digests and the sessions that are selected."""
+        keys = [item.data(KEY_ROLE) for item in self.entry_list.selectedItems()]
+        return [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
 
     def _restore(self) -> None:
-        keys = [item.data(KEY_ROLE) for item in self.entry_list.selectedItems()]
-        self.restore_requested.emit(
-            [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
-        )
+        self.restore_requested.emit(*self._selected_items())
 
     def _empty(self) -> None:
         if self._is_confirming:

@@ -19,7 +19,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import retention_reason
+from helix_desktop.words.store_reports import deletion_lines, retention_reason
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
@@ -181,6 +181,11 @@ class CleanupController(QObject):
                 self._restore(workspace, digests, sessions), "restore"
             )
         )
+        dialog.delete_requested.connect(
+            lambda digests, sessions: self._async_actions.start(
+                self._delete(workspace, dialog, digests, sessions), "delete permanently"
+            )
+        )
         dialog.empty_requested.connect(
             lambda: self._async_actions.start(self._empty_trash(workspace), "empty the trash")
         )
@@ -197,6 +202,25 @@ class CleanupController(QObject):
             await workspace.store.retention.restore_session(session)
         if sessions:
             self._window.banners.remove(DELETED_SESSION)
+        await self._refresh_views()
+
+    async def _delete(
+        self, workspace: OpenWorkspace, dialog: TrashDialog, digests: list[str], sessions: list[str]
+    ) -> None:
+        """Say what goes for good, and delete it when the user confirms."""
+        retention, count = workspace.store.retention, len(digests) + len(sessions)
+        plan = await retention.delete_permanently(digests, sessions, dry_run=True)
+        what = tr.plural(count, "Permanently delete %n item?", "Permanently delete %n items?")
+        why = " ".join((*deletion_lines(plan), tr("This can't be undone.")))
+        choices = (Choice("", tr("Cancel")), Choice("delete", tr("Delete permanently"), "danger"))
+        if await ask(dialog, self._window.theme, what, why, choices) != "delete":
+            return
+        await retention.delete_permanently(digests, sessions)
+        await self._services.history_storage(workspace.id).clean_up()
+        if sessions:
+            self._window.banners.remove(DELETED_SESSION)
+        if digests:
+            self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 
     async def _empty_trash(self, workspace: OpenWorkspace) -> None:

@@ -46,6 +46,8 @@ async def run_cleanups(store: LevelDbStore, seed: str) -> None:
         await store.retention.collect([content.digest for content in plan.to_trash])
         lying = (await store.retention.trash()).entries
         await store.retention.restore([content.digest for content in lying[::5]])
+        deleted = (await store.retention.trash()).sessions[:2]
+        await store.retention.delete_permanently((), [session.id for session in deleted])
         await store.retention.empty_trash()
         if number % 5 == 0:
             await store.redaction.redact(RedactionRequest(f"litter {seed} {number % 40} "))

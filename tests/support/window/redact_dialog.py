@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QDialog, QLabel
 
 from helix_desktop.ui.redaction.dialog import RedactDialog
 from tests.support.window.window_rig import WindowRig, until
@@ -17,6 +17,6 @@ async def forget_dialog(rig: WindowRig) -> RedactDialog:
     return redaction.presenter.dialog
 
 
-def labels(dialog: RedactDialog) -> str:
+def labels(dialog: QDialog) -> str:
     """Return all visible text of the dialog."""
     return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))

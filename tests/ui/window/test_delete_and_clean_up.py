@@ -34,6 +34,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import find_buttons, press
+from tests.support.window.permanent_deletion import check_permanent_deletion
 from tests.support.window.redact_dialog import forget_dialog, labels
 from tests.support.window.unsent_messages import add_late_message, add_unsaved_draft, check_redacted, note_of
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
@@ -420,9 +421,10 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
     press(dialog, "bring_back")
     await until(lambda: dialog.entry_list.count() == 2, "one less")
     assert len((await rig.workspace.store.page()).entries) == 1
+    await check_permanent_deletion(rig, dialog)
     rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace=rig.workspace.id))
     press(dialog, "empty_trash")
-    assert dialog.entry_list.count() == 2
+    assert dialog.entry_list.count() == 1
     press(dialog, "empty_trash")
     await until(lambda: dialog.entry_list.count() == 0, "nothing")
     assert DELETED_SESSION not in rig.window.banners.banner_ids(), "nothing to undo any more"

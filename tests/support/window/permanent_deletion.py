@@ -1,0 +1,49 @@
+"""Deleting outputs and sessions permanently in the dialog of the trash."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
+from tests.support.store.builders import make_content, make_summary, tool_answer_event
+from tests.support.window.buttons import press
+from tests.support.window.redact_dialog import labels
+from tests.support.window.window_rig import WindowRig, until
+
+
+async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
+    """Of two outputs one is deleted after a question; then a session with its output, and its Undo."""
+    for answer, left in (("cancel", 2), ("delete", 1)):
+        assert "Deleted: 1 cached output. This frees " in await _answer(dialog, answer)
+        await until(partial(_has_items, dialog, left), "the answer")
+    store, content = rig.workspace.store, make_content(b"only here")
+    await store.commit(
+        Commit("gone", [tool_answer_event(1, content.data)], [content], summary=make_summary("gone"))
+    )
+    await store.retention.trash_session("gone")
+    dialog.show_trash(await store.retention.trash())
+    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace=rig.workspace.id))
+    asked = await _answer(dialog, "delete")
+    assert "Deleted: 1 session with its messages · 1 cached output." in asked
+    await until(lambda: dialog.entry_list.count() == 1, "the session gone")
+    assert await store.events("gone") == []
+    assert not await store.find(content.digest)
+    assert DELETED_SESSION not in rig.window.banners.banner_ids(), "nothing to undo any more"
+
+
+def _has_items(dialog: TrashDialog, count: int) -> bool:
+    return dialog.entry_list.count() == count
+
+
+async def _answer(dialog: TrashDialog, answer: str) -> str:
+    """Delete what is selected, answer the question, and return its words."""
+    press(dialog, "delete_permanently")
+    await until(lambda: any(box.isVisible() for box in dialog.findChildren(QuestionDialog)), "the question")
+    question = dialog.findChildren(QuestionDialog)[-1]
+    words = labels(question)
+    press(question, answer)
+    return words
