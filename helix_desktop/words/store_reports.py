@@ -239,7 +239,7 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
 
 
 def deletion_lines(deletion: PermanentDeletion) -> tuple[str, ...]:
-    """Return what a permanent deletion removes, what stays and why, a sentence each."""
+    """Return what a permanent deletion would remove, what stays and why, a sentence each."""
     sessions, outputs, staying = len(deletion.sessions), len(deletion.digests), deletion.staying.entries
     counts = (
         tr.plural(sessions, "%n session with its messages", "%n sessions with their messages")
@@ -247,10 +247,8 @@ def deletion_lines(deletion: PermanentDeletion) -> tuple[str, ...]:
         else "",
         tr.plural(outputs, "%n cached output", "%n cached outputs") if outputs else "",
     )
-    lines = [
-        tr("Deleted: {items}.", items=" · ".join(filter(None, counts)) or tr("nothing")),
-        tr("This frees {size} on disk.", size=format_size(deletion.freed)),
-    ]
+    items = " · ".join(filter(None, counts)) or tr("nothing")
+    lines = [tr("This deletes {items}, which frees {size}.", items=items, size=format_size(deletion.freed))]
     if sessions:
         lines.append(tr("Their file changes can't be reverted after that."))
     if staying:

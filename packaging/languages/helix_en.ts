@@ -17573,6 +17573,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
+            <source>Model roles sets that of new workspaces, {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/models.py" />
             <source>Model to add</source>
             <translation type="unfinished" />
@@ -20840,11 +20845,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>Deleted: {items}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Events after a gap are kept as text in {folder}.</source>
             <translation type="unfinished" />
         </message>
@@ -20984,7 +20984,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>This frees {size} on disk.</source>
+            <source>This deletes {items}, which frees {size}.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -78,7 +78,7 @@ async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) 
     (await cli("cache", "restore", *here)).assert_refused(2, "--all")
     (await cli("cache", "delete", "old", *here)).assert_refused(2, "Nothing in the trash")
     would = await cli("cache", "delete", loose[2][:12], *here)
-    assert would.out.decode().splitlines()[1] == "Deleted: 1 cached output."
+    assert would.out.decode().splitlines()[1].startswith("This deletes 1 cached output, ")
     assert would.out.endswith(b"This can't be undone.\n")
     deleted = (await cli("cache", "delete", loose[2][:12], *here, "--yes", "--json")).json
     assert (deleted["digests"], deleted["deleted"]) == ([loose[2]], True)

@@ -166,12 +166,13 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
     if args.json:
         print_out(json.dumps({**as_builtins(deletion), "deleted": args.yes}, indent=1))
         return 0
-    if not args.yes:
-        print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
-    for line in deletion_lines(deletion):
+    if args.yes:
+        totals = _totals_text(len(deletion.digests), len(deletion.sessions), deletion.freed)
+        print_out(tr("Permanently deleted: {totals}", totals=totals))
+        return 0
+    print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
+    for line in (*deletion_lines(deletion), tr("This can't be undone.")):
         print_out(line)
-    if not args.yes:
-        print_out(tr("This can't be undone."))
     return 0
 
 

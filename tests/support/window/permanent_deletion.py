@@ -18,7 +18,7 @@ from tests.support.window.window_rig import WindowRig, until
 async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     """Of two outputs one is deleted after a question; then a session with its output, and its Undo."""
     for answer, left in (("cancel", 2), ("delete", 1)):
-        assert "Deleted: 1 cached output. This frees " in await _answer(dialog, answer)
+        assert "This deletes 1 cached output, which frees " in await _answer(dialog, answer)
         await until(partial(_has_items, dialog, left), "the answer")
     store, content = rig.workspace.store, make_content(b"only here")
     await store.commit(
@@ -28,7 +28,7 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     dialog.show_trash(await store.retention.trash())
     rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace=rig.workspace.id))
     asked = await _answer(dialog, "delete")
-    assert "Deleted: 1 session with its messages · 1 cached output." in asked
+    assert "This deletes 1 session with its messages · 1 cached output, " in asked
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
     assert not await store.find(content.digest)
