@@ -114,16 +114,16 @@ class ProviderChanges:
         await self._services.save_key(name, "")
 
     async def use(self, workspace_id: str, label: str) -> None:
-        """Use a model in a workspace, and in those that come; `label` may be a provider's name alone.
+        """Use a model in a workspace, and in no other; `label` may be a provider's name alone.
 
-        Without a workspace it becomes the default everywhere. The demo is used in the workspace only.
+        Without a workspace it becomes the default everywhere.
         """
         name, _, model = label.partition("/")
         provider = self._services.settings.provider(name)
         new_label = f"{name}/{provider.resolve_model_name(model)}" if provider else ""
         if workspace_id:
             await self._services.use_model(workspace_id, new_label or _DEMO_LABEL)
-        if not workspace_id or name != DEMO:
+        else:
             await self._use_by_default(new_label)
 
     async def add_server(self, server: LocalServer) -> Provider:

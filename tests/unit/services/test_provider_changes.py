@@ -44,6 +44,8 @@ async def test_a_renamed_provider_keeps_its_models_where_they_were_used(
     workspace = services.registry.add(tmp_path / "project")
     await changes.save(BOX, "", "")
     await changes.use(workspace.id, "box/large")
+    assert services.settings.model == "", "other workspaces keep theirs"
+    await changes.use("", "box/large")
     services.registry.change(workspace.id, summary="box/small")
     await changes.save(SHOP, "box", "")
     assert [provider.name for provider in services.settings.providers] == ["shop"]

@@ -20,6 +20,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.model_menu import DEMO_LABEL
 from helix_desktop.ui.settings.forms import (
     CheckNotice,
     ProviderForm,
@@ -184,7 +185,11 @@ class ProvidersPresenter:
     def _default_notice(self) -> CheckNotice:
         workspace = self._active_workspace.opened
         if workspace is not None:
-            text = tr("{model} is now the default model of this workspace.", model=workspace.model.info.label)
+            label, default = workspace.model.info.label, self._services.settings.model
+            text = tr("{model} is now the default model of this workspace.", model=label)
+            if label != (default or DEMO_LABEL):
+                name = default or demo_model_name()
+                text += " " + tr("Model roles sets that of new workspaces, {model}.", model=name)
         else:
             text = _new_default_text(self._services.settings.model)
         return CheckNotice(tr("Model"), "ok", text)
