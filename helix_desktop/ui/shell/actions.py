@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -195,8 +195,19 @@ def make_actions(window: QWidget) -> WindowActions:
     return actions
 
 
+class _Command(QAction):
+    """A command whose keys count as use of the keyboard: what it opens shows where the focus is."""
+
+    def event(self, event: QEvent) -> bool:
+        """Tell the window before the command runs; Qt does so for Tab alone."""
+        window = self.parent()
+        if event.type() == QEvent.Type.Shortcut and isinstance(window, QWidget):
+            window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        return super().event(event)
+
+
 def _make(window: QWidget, name: str, spec: ActionSpec) -> QAction:
-    action = QAction(window)
+    action = _Command(window)
     action.setObjectName(name)
     action.setCheckable(spec.checkable)
     set_action_keys(action, spec, spec.keys)

@@ -12,6 +12,7 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
+from helix_desktop.ui.shell.actions import make_actions
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
@@ -58,6 +59,21 @@ def test_who_opens_the_settings_with_the_keyboard_sees_where_it_is(qtbot: QtBot)
         assert isinstance(button, QPushButton)
         assert button.hasFocus() == is_by_keyboard
         dialog.close()
+
+
+def test_the_keys_of_a_command_count_as_use_of_the_keyboard(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    commands = make_actions(window)
+    with qtbot.waitActive(window):
+        window.show()
+        window.activateWindow()
+    opened: list[bool] = []
+    is_by_keyboard = Qt.WidgetAttribute.WA_KeyboardFocusChange
+    commands.settings.triggered.connect(lambda: opened.append(window.testAttribute(is_by_keyboard)))
+    commands.settings.trigger()
+    QTest.keyClick(window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+    assert opened == [False, True]
 
 
 def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
