@@ -208,6 +208,7 @@ class Session:
             unpriced=state.spending.unpriced,
             failure=(state.failed_end.what, state.failed_end.why) if state.failed_end is not None else (),
             budget_spent=state.failed_end is not None and state.failed_end.cause == "budget",
+            stopped=state.was_stopped,
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:

@@ -5222,12 +5222,23 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/running_strip.py" />
+            <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
             <source>Stop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
+            <source>Stop subagent: {task}</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/running_strip.py" />
             <source>Stop this command only. The turn continues with its output so far.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/subagent_strip.py" />
+            <source>Stop this subagent only. The turn continues with what it has so far.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23768,6 +23779,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_delegate.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>Stopped</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Switch mode</source>
             <translation type="unfinished" />
@@ -23946,6 +23963,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
             <source>running</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
+            <source>stopped</source>
             <translation type="unfinished" />
         </message>
         <message>

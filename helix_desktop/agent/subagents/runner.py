@@ -21,7 +21,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentSta
 from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.tools import SubagentUsage, ToolResult
+from helix_desktop.domain.tools import STOPPED, TURN_ENDED, SubagentUsage, ToolResult
 from helix_desktop.system.task_scope import TaskScope
 
 MAX_PARALLEL_SUBAGENTS = 4
@@ -47,7 +47,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
         calls = "1 model call" if self.steps == 1 else f"{self.steps} model calls"
         parts = [self.text, f"[The subagent's log: session {self.session}, {calls}]"]
         if self.ended != "done":
-            parts.insert(0, "The subagent was stopped before it was done. Its last words:")
+            parts.insert(0, self._stopped_text)
         text = "\n\n".join(part for part in parts if part)
         return ToolResult(
             text.encode("utf-8", "surrogatepass"),
@@ -55,6 +55,15 @@ class SubagentResult(msgspec.Struct, frozen=True):
             subagent=self.session,
             delegated=SubagentUsage(self.ended, self.steps, self.tokens, self.cost),
         )
+
+    @property
+    def _stopped_text(self) -> str:
+        parts = ["The subagent was stopped before it was done."]
+        if self.ended == "stopped":
+            parts.append("Ask the user what to do instead, or go on without it.")
+        if self.text:
+            parts.append("Its last words:")
+        return " ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +105,9 @@ class SubagentRunner:
 
         While MAX_PARALLEL_SUBAGENTS run, it waits for a slot and reports "queued".
 
-        Cancelling stops the subagent, and returns once its log is closed. Raises SubagentFailed with the
-        session of its log; ToolError without a task, or where subagents are not allowed; StoreError.
+        Cancelling stops the subagent, and ends once its log is closed; with the message STOPPED or
+        TURN_ENDED, what it did until then is the result. Raises SubagentFailed with the session of its log;
+        ToolError without a task, or where subagents are not allowed; StoreError.
         """
         factory = self._require_factory(task)
         policy = policy or factory.policy()
@@ -111,10 +121,13 @@ class SubagentRunner:
                 if monitor.should_run:
                     await subagent.start(task)
                     await monitor.ended.wait()
-            return _outcome(subagent, monitor.error)
+        except asyncio.CancelledError as cancelled:
+            if not subagent.session.log or cancelled.args not in ((STOPPED,), (TURN_ENDED,)):
+                raise
         finally:
             release = self._scope.start(self._release(factory, monitor), f"subagent {subagent.session.id}")
             await asyncio.shield(release)
+        return _outcome(subagent, monitor.error)
 
     async def _begin(
         self,

@@ -99,6 +99,7 @@ class Transcript(WindowMessages):
         self.created_at_ms = self.last_seq = self.last_event_at_ms = 0
         self.turn_open = False
         self.failed_end: TurnEnded | None = None  # the newest turn's end, if it failed
+        self.was_stopped = False  # the newest turn, by the user
         self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.pending_outputs: dict[str, ToolAnswered] = {}
@@ -221,13 +222,17 @@ class Transcript(WindowMessages):
             if waiting.seq in waited
         }
 
+    def _begin_turn(self) -> None:
+        self.turn_open, self.unfinished_end_seq, self.failed_end, self.was_stopped = True, 0, None, False
+
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
         if isinstance(event, TurnEnded):
             self.turn_open = False
             self.unfinished_end_seq = 0 if event.how == "done" else seq
             self.failed_end = event if event.how == "failed" else None
+            self.was_stopped = event.how == "stopped"
             return
-        self.turn_open, self.unfinished_end_seq, self.failed_end = True, 0, None
+        self._begin_turn()
         if self.items and self.items[-1].seq > event.after:
             self._drop_after(event.after)
             self._find_mode_note()
@@ -265,7 +270,7 @@ class Transcript(WindowMessages):
             case UserSpoke(queued=queued, steered=steered, mode=mode, note=note):
                 self.turns += not steered
                 self.place = self.place.after(event)
-                self.turn_open, self.unfinished_end_seq, self.failed_end = True, 0, None
+                self._begin_turn()
                 self.queued_messages.pop(queued, None)
                 if announces_mode(note, mode):
                     self._announced_mode, self._mode_note_seq = mode, recorded.seq

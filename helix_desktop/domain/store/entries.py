@@ -192,7 +192,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
     with an output. None: an older version stored it, and counted these among the messages. `failure` is what
     the newest turn failed with, and why; empty while one runs, and if none failed. `budget_spent` says that
-    it failed because the budget is spent.
+    it failed because the budget is spent, `stopped` that the user stopped the newest turn.
     """
 
     id: str
@@ -222,6 +222,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     failure: tuple[str, ...] = ()
     budget_spent: bool = False
     unpriced: int = 0
+    stopped: bool = False
 
     @property
     def counts(self) -> MessageCounts | None:

@@ -259,4 +259,5 @@ def _item(
         place=session.place,
         failure=failure,
         budget_spent=session.budget_spent,
+        stopped=session.stopped and not is_running,
     )

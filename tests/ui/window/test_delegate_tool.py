@@ -24,6 +24,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -96,6 +97,7 @@ async def test_delegated_tasks_have_cards_sessions_and_lines_in_the_list(
     """Each step has a workspace of its own."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_the_cards(rig)
+        await _check_a_stopped_card(rig)
         await _check_the_sessions(rig)
         await _check_the_list(rig)
 
@@ -138,6 +140,23 @@ async def _check_the_cards(rig: WindowRig) -> None:
         assert house.tool_names[0] == [*house.tool_names[1], "show_output", "delegate"], (
             "a subagent has all tools but those two"
         )
+
+
+async def _check_a_stopped_card(rig: WindowRig) -> None:
+    """It keeps its figures and the way to its session, which the list calls stopped."""
+    house = House()
+    async with ChatServer(house) as server:
+        await begun(rig, server, "stopped")
+        click_area(rig.chat.view, cards(rig)[0].key, "stop:card")
+        await until(lambda: cards(rig)[0].state == "stopped", "its end")
+        status = cards(rig)[0].subagent_status
+        assert status is not None
+        assert (status.phase, status.steps, status.spent_tokens > 0) == ("stopped", 1, True)
+        place(rig, 0, button=True)
+        house.go.set()
+        await rig.wait_for_turn_end()
+        stopped = [item.title for item in listed(rig) if item.stopped]
+        assert stopped == [cards(rig)[0].target]
 
 
 async def _check_the_sessions(rig: WindowRig) -> None:

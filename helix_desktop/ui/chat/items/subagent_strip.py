@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.chat.actions import OpenSubagent
+from helix_desktop.ui.chat.actions import OpenSubagent, StopCall
 from helix_desktop.ui.chat.items.painting import (
     HitArea,
     PaintState,
@@ -42,34 +42,52 @@ _PHASE_ICONS = {
 class SubagentStrip:
     """One line below a card's bar; sizes in pixels."""
 
-    def __init__(self, status: SubagentStatus | None, session_id: str, name: str, style: ChatStyle) -> None:
-        """`status` is None when only the session is known."""
+    def __init__(
+        self,
+        status: SubagentStatus | None,
+        session_id: str,
+        name: str,
+        style: ChatStyle,
+        running_call_id: str = "",
+    ) -> None:
+        """`status` is None when only the session is known; `running_call_id` is the call to stop, if any."""
         self._status, self._session_id, self._name, self._style = status, session_id, name, style
+        self._running_call_id = running_call_id
         self._rect = QRectF()
         self.hit_areas: list[HitArea] = []
 
     def arrange(self, top: float, width: float) -> float:
         """Place it below `top`; where it ends."""
-        style = self._style
-        self._rect = QRectF(0, top, width, style.px(_HEIGHT))
-        wide = button_width(style, tr("Open", "verb: button"), True)
-        tall = style.px(27)
-        rect = QRectF(
-            width - style.px(_RIGHT) - wide, self._rect.center().y() - tall / 2 - style.px(3), wide, tall
-        )
+        self._rect = QRectF(0, top, width, self._style.px(_HEIGHT))
         label = tr("Open subagent session: {task}", task=self._name)
         action, tip = OpenSubagent(self._session_id), f"{label}\n{tr('Or double-click the card')}"
-        self.hit_areas = [HitArea("subagent:card", action, label, rect, radius=8, tip=tip)]
+        right = width - self._style.px(_RIGHT)
+        place = self._button_place(right, tr("Open", "verb: button"))
+        self.hit_areas = [HitArea("subagent:card", action, label, place, radius=8, tip=tip)]
+        if self._running_call_id:
+            label = tr("Stop subagent: {task}", task=self._name)
+            tip = tr("Stop this subagent only. The turn continues with what it has so far.")
+            place = self._button_place(place.x() - self._style.px(8), tr("Stop"))
+            stop = StopCall(self._running_call_id)
+            self.hit_areas.append(HitArea("stop:card", stop, label, place, radius=8, tip=tip))
         return self._rect.bottom()
 
+    def _button_place(self, right: float, words: str) -> QRectF:
+        wide, tall = button_width(self._style, words, True), self._style.px(27)
+        return QRectF(right - wide, self._rect.center().y() - tall / 2 - self._style.px(3), wide, tall)
+
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw phase, gauge, figures, newest call, and the button."""
-        (area,) = self.hit_areas
-        button = area._replace(label=tr("Open", "verb: button"))
+        """Draw phase, gauge, figures, newest call, and the buttons."""
+        open_area, *stop_areas = self.hit_areas
+        button = open_area._replace(label=tr("Open", "verb: button"))
         paint_button(painter, self._style, button, state, "outline", "arrow-up-right")
+        for area in stop_areas:
+            paint_button(
+                painter, self._style, area._replace(label=tr("Stop")), state, "outline", "circle-stop"
+            )
         if self._status is not None:
-            middle = area.rect.center().y()
-            self._paint_status(painter, state, self._status, middle, area.rect.x() - self._style.px(12))
+            middle, left_button = open_area.rect.center().y(), self.hit_areas[-1].rect.x()
+            self._paint_status(painter, state, self._status, middle, left_button - self._style.px(12))
 
     def _paint_status(
         self, painter: QPainter, state: PaintState, status: SubagentStatus, middle: float, right: float

@@ -149,12 +149,18 @@ class ToolCard(RowItem):
         running = row.state == "running"
         self._running_strip = (
             RunningStrip(row.running_output, row.key.call_id, self._description, self.style)
-            if row.running_output and running
+            if row.running_output and running and not row.subagent_session
             else None
         )
         self._can_open = row.can_open
         self._subagent_strip = (
-            SubagentStrip(row.subagent_status, row.subagent_session, self._target, self.style)
+            SubagentStrip(
+                row.subagent_status,
+                row.subagent_session,
+                self._target,
+                self.style,
+                row.key.call_id if running else "",
+            )
             if row.subagent_session
             else None
         )

@@ -299,9 +299,10 @@ def _duration_ms(answer: ToolAnswered) -> int | None:
 def _with_outcome(row: ToolRow, answer: ToolAnswered) -> ToolRow:
     """Return the row of a call that is over, although its output's form may still be chosen."""
     state: ToolState = "ok" if answer.ok else "failed"
+    outcome = answer.delegated.how if answer.delegated is not None else answer.outcome
     return replace(
         row,
-        state=_OUTCOMES.get(answer.outcome, state),
+        state=_OUTCOMES.get(outcome, state),
         size_bytes=answer.size,
         duration_ms=_duration_ms(answer),
         exit_code=answer.exit_code,

@@ -136,11 +136,19 @@ class SessionDelegate(QStyledItemDelegate):
         icon = pixmap(*self._failure_mark(item), side, ratio) if item.failure else None
         draw_pixmap(painter, box.x() + 9, top, icon or pixmap("bot", color, side, ratio))
         busy = item.running or item.waiting
+        state = tr("Stopped") if item.stopped and not item.failure else ""
+        small = fonts.sized(self._base(), 11)
+        state_width = QFontMetricsF(small).horizontalAdvance(state)
+        if state:
+            painter.setFont(small)
+            painter.setPen(QColor(self.theme.faint))
+            state_rect = QRectF(box.right() - 12 - state_width, box.y(), state_width + 1, box.height())
+            draw_text(painter, state_rect, Qt.AlignmentFlag.AlignVCenter, state)
         font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
         painter.setFont(font)
         painter.setPen(QColor(color))
         left = 17 + side
-        room = box.width() - left - (26 if busy else 12)
+        room = box.width() - left - (26 if busy else 12) - (state_width + 8 if state else 0)
         title = QFontMetricsF(font).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
         place = QRectF(box.x() + left, box.y(), room, box.height())
         draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, title)

@@ -34,7 +34,7 @@ class SessionItem:
 
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
-    says that it ended because the budget is spent.
+    says that it ended because the budget is spent, `stopped` that the user stopped it.
     `found` is what a search found in it, where its title does not have the words.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
@@ -56,6 +56,7 @@ class SessionItem:
     place: ListPlace = _DATED
     failure: str = ""
     budget_spent: bool = False
+    stopped: bool = False
     found: FoundMessage | None = None
 
     @property

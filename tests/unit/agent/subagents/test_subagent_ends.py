@@ -283,6 +283,21 @@ async def test_the_user_can_stop_a_single_subagent() -> None:
     await rig.assert_consistent()
 
 
+async def test_a_subagent_stopped_by_its_call_keeps_what_it_took() -> None:
+    """The answer of its call says that it was stopped, names its session, and what it took."""
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": waiting_script("alpha")})
+    await start_subagents(rig, 1)
+    (alpha,) = await rig.subagent_sessions()
+    (call,) = rig.conversation.session.transcript.open_calls
+    assert rig.conversation.running_calls.stop(call)
+    await rig.wait_until_idle()
+    (answer,) = rig.events(ToolAnswered)
+    assert (answer.outcome, answer.subagent) == ("stopped", alpha)
+    assert answer.delegated is not None
+    assert (answer.delegated.how, answer.delegated.steps, answer.delegated.tokens > 0) == ("stopped", 1, True)
+    await rig.assert_consistent()
+
+
 async def test_a_failure_is_reported_to_the_parent_with_the_link() -> None:
     """What, why, in the server's words too, what to do, and where the log is; all others go on."""
     scripts = {
