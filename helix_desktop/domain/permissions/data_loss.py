@@ -20,6 +20,8 @@ from helix_desktop.domain.permissions.shell_programs import (
     read_command,
     read_script,
 )
+from helix_desktop.domain.permissions.texts_to_run import AWKS, sed_scripts
+from helix_desktop.domain.permissions.written_paths import target_folder, written_by_options
 
 _HARMLESS = frozenset({
     "", ".", "[", "[[", "basename", "bat", "cat", "chmod", "chown", "cmp", "cut", "diff", "dirname", "echo",
@@ -32,6 +34,7 @@ _WITH_OWN_RULES = frozenset({"cp", "install", "ln", "mv", "perl", "rsync", "sed"
 """Programs of which it is known which of their files they change."""
 _PRECIOUS = frozenset({"secret", "too_large", "hard_links", "quota", "unreadable"})
 _REMOVERS = frozenset({"rm", "unlink", "shred", "truncate", "rmdir", "srm", "trash", "rimraf"})
+_READ_BY_OPTION = re.compile(r"--env-file[ =]\S+")
 _PATHS = re.compile(r"[^\s'\"=<>|;,:(){}]+")
 _OUTSIDE = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
 _REMOVING_CODE = re.compile(
@@ -42,8 +45,10 @@ _WRITING_CODE = re.compile(
     r"\bwrite|put_contents|\bopen\([^)\n]{0,200},\s*(?:mode=)?b?['\"]\s*\+?[wx+>]|\b(?:rename|os\.replace|move|copy\w*)\("
 )
 _STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|\bqq?[({\[]([^(){}\[\]\n]+)[)}\]]")
+_AWK_FILE = re.compile(r">\s*\"([^\"\n]+)\"")
 _SED_FILE = re.compile(r"[wW][ \t]+([^\n;}]+)")
-_FEW = 8  # strings of a program that may be parts of one path
+_FEW = 8  # strings of a program that may be parts of one path, files that get another name
+_MANY = 32  # other names of paths
 _LONGEST_PATH = 4_096  # characters that a system takes
 _EMPTY = frozenset({"", ":", "true"})
 
@@ -113,6 +118,7 @@ class _LossFinder:
         self._is_known = coverage is not None and coverage.is_complete and not coverage.error
         self._places = PlaceIndex(coverage.places if coverage is not None else ())
         self._targets: dict[Target, None] = {}
+        self._other_names: dict[str, tuple[str, bool]] = {}  # the path behind it, and if it was moved
 
     def add(self, program: Program) -> None:
         """Note what a program destroys and writes, but for the places that its paths stand for."""
@@ -125,12 +131,44 @@ class _LossFinder:
         self.changed |= dict.fromkeys(path for path in paths if path is not None)
         for target in _targets(program, self._root):
             self._budget.spend(4 + len(target.path) // 50)
-            self._targets[target] = None
-            if target.extent == "content":
-                self.changed[target.path] = None
-                if real := self._links.get(target.path):
-                    self._targets[Target(real, "content")] = None
-                    self.changed[real] = None
+            self._add_target(target)
+            for real in self._behind_other_names(target):
+                self._add_target(real)
+        self._note_other_names(program)
+
+    def _add_target(self, target: Target) -> None:
+        self._targets[target] = None
+        if target.extent == "content":
+            self.changed[target.path] = None
+            if real := self._links.get(target.path):
+                self._targets[Target(real, "content")] = None
+                self.changed[real] = None
+
+    def _note_other_names(self, program: Program) -> None:
+        """Note the paths that a program makes stand for others, by links or by moving them."""
+        is_linked = program.name == "cp" and _has_option(program.words, "ls", "--link")
+        if program.name not in ("ln", "mv") and not is_linked:
+            return
+        *sources, place = _without_target_option(program.words, _operands(program.words))
+        is_symbolic = _has_option(program.words, "s", "--symbolic")
+        for source in sources[:_FEW]:
+            base = posixpath.dirname(place) if is_symbolic else ""
+            real = _relative(posixpath.join(program.folder, base, source), self._root)
+            for path in (place, posixpath.join(place, posixpath.basename(source.rstrip("/")))):
+                name = _relative(posixpath.join(program.folder, path), self._root)
+                if real is not None and name not in (None, ".", real) and len(self._other_names) < _MANY:
+                    self._other_names[str(name)] = (real, program.name == "mv")
+
+    def _behind_other_names(self, target: Target) -> Iterator[Target]:
+        """Yield what a target means by names that links made or that were moved: a removed link is none."""
+        self._budget.spend(len(self._other_names))
+        for name, (real, is_moved) in self._other_names.items():
+            if target.path.startswith(f"{name}/"):
+                yield Target(real + target.path.removeprefix(name), target.extent)
+            elif target.path == name and (is_moved or target.extent == "content"):
+                yield Target(real, target.extent)
+            elif is_moved and target.extent == "tree" and name.startswith(f"{target.path}/"):
+                yield Target(real, "tree")
 
     def compare(self) -> None:
         """Note the places that the programs' paths stand for."""
@@ -152,7 +190,8 @@ class _LossFinder:
         """Yield the places among the words of a program that may change the files it is given."""
         if program.name in _HARMLESS | _WITH_OWN_RULES | _REMOVERS or program.code:
             return
-        for path in dict.fromkeys(_PATHS.findall(" ".join((program.name, *program.words)))):
+        text = _READ_BY_OPTION.sub("", " ".join((program.name, *program.words)))
+        for path in dict.fromkeys(_PATHS.findall(text)):
             self._budget.spend(4)
             inside = _relative(posixpath.join(program.folder, path), self._root)
             place = self._places.find(inside) if inside is not None else None
@@ -175,8 +214,13 @@ def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:
     """Yield the paths that a program destroys, and what of them."""
     words, operands = program.words, [*_operands(program.words), *_fed_paths(program)]
     is_emptied = program.name in _EMPTY or "/dev/null" in operands
-    yield from ((path, "file" if is_emptied else "content") for path in program.outputs)
+    yield from ((path, "content") for path in program.outputs)
+    yield from ((path, "file") for path in program.outputs if is_emptied)
+    if AWKS.fullmatch(program.name):
+        yield from ((path, "content") for word in words for path in _AWK_FILE.findall(word))
     yield from _paths_in_code(program.code)
+    if program.name not in _HARMLESS or program.name == "git":
+        yield from ((path, "content") for path in written_by_options(program.name, words) if path)
     match program.name:
         case name if name in _REMOVERS:
             is_recursive = name == "rimraf" or _has_option(words, "rR", "--recursive")
@@ -184,7 +228,9 @@ def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:
         case "find":
             yield from _paths_of_find(words)
         case "dd":
-            yield from ((word[3:], "file") for word in words if word.startswith("of="))
+            places = [word[3:] for word in words if word.startswith("of=")]
+            yield from ((path, "file") for path in places)
+            yield from ((path, "content") for path in places)
         case "cp" | "mv" | "install" | "ln" | "rsync":
             yield from _copied_paths(program, operands, root)
         case "tee" if not _has_option(words, "a", "--append"):
@@ -207,7 +253,8 @@ def _paths_of_find(words: Sequence[str]) -> Iterator[tuple[str, Extent]]:
 def _edited_paths(name: str, words: Sequence[str], operands: Sequence[str]) -> Iterator[tuple[str, Extent]]:
     """Yield the files that sed or perl edits in place, and those that a script of sed writes."""
     if any(re.match(r"-[A-Za-z]*i|--i", word) for word in words):
-        yield from ((path, "content") for path in operands)
+        scripts = sed_scripts(words) if name == "sed" else ()
+        yield from ((path, "content") for path in operands if path not in scripts)
     if name == "sed":
         yield from ((path.strip(), "content") for word in words for path in _SED_FILE.findall(word))
 
@@ -265,9 +312,8 @@ def _fed_paths(program: Program) -> list[str]:
 
 def _without_target_option(words: Sequence[str], operands: Sequence[str]) -> list[str]:
     """Return what is copied or moved, and last where to."""
-    for option, value in pairwise(words):
-        if option in ("-t", "--target-directory"):
-            return [*(path for path in operands if path != value), value]
+    if folder := target_folder(words):
+        return [*(path for path in operands if path != folder), folder]
     return list(operands) or ["."]
 
 

@@ -21,6 +21,9 @@ class _Form(NamedTuple):
 
 
 _HISTORY_LOSS = {
+    "repack": _Form("a"),
+    "symbolic-ref": _Form("d", ("--delete",)),
+    "lfs": _Form(actions=("prune",)),
     "gc": _Form(beginnings=("--prune",)),
     "reflog": _Form(actions=("expire", "delete")),
     "reset": _Form(beginnings=("--hard",)),
@@ -68,13 +71,15 @@ def git_paths(words: Sequence[str]) -> Iterator[tuple[str, Literal["tracked", "u
     operands = [word for word in rest[:at] if not word.startswith("-")] + list(rest[at + 1 :])
     is_forced = _has(rest[:at], "f", "--force")
     match words[0] if words else "":
-        case "clean" if is_forced and not _has(rest[:at], "n", "--dry-run"):
+        case "clean" if not _has(rest[:at], "n", "--dry-run"):  # -f may be a setting
             for path in operands or ["."]:
                 yield path, "ignored" if _has(rest[:at], "xX") else "untracked"
         case "checkout" | "switch":
             everything = ["."] if is_forced or "--discard-changes" in rest else []
             for path in [*operands, *everything]:
                 yield path, "tracked"
+        case "checkout-index" | "read-tree" if is_forced or _has(rest, "u", "--reset"):
+            yield ".", "tracked"
         case "restore" if not _has(rest, "S", "--staged") or _has(rest, "W", "--worktree"):
             for path in operands:
                 yield path, "tracked"

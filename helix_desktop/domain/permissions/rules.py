@@ -104,7 +104,7 @@ def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
     else:
         changed = (request.subject,) if request.kind == "edit" else ()
         lost, is_whole = _lost_by_edit(request), True
-    executed = _auto_executed(changed)
+    executed = _auto_executed(changed, request.kind == "command")
     if is_whole and not lost and not executed:
         return PermissionDecision("allow", mode="auto")
     return PermissionDecision("ask", data_loss=lost, auto_executed=executed, is_too_long=not is_whole)
@@ -154,10 +154,16 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
     return _STRICTEST_FIRST.index(rule.effect), _NARROWEST_FIRST.index(rule.kind), rule.text
 
 
-def _auto_executed(paths: tuple[str, ...]) -> tuple[str, ...]:
+def _auto_executed(paths: tuple[str, ...], are_of_command: bool) -> tuple[str, ...]:
     """Return those of written paths that other programs act on automatically."""
-    executed = filter(is_auto_executed, paths)  # where a copy may be put into a folder, the folder tells
+    is_executed = _is_executed_by_name if are_of_command else is_auto_executed
+    executed = filter(is_executed, paths)  # where a copy may be put into a folder, the folder tells
     return tuple(path for path in executed if posixpath.dirname(path) not in paths)
+
+
+def _is_executed_by_name(path: str) -> bool:
+    """Return True if programs act on a file automatically; what looks like a path may be any text."""
+    return _has_executed_name(tuple(filter(None, re.split(r"[/\\]", path))))
 
 
 def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
@@ -239,8 +245,10 @@ def _matches_host(rule_host: str, host: str, allows: bool) -> bool:
 def is_auto_executed(path: str) -> bool:
     """Return True if other programs act on a file automatically, or its real location is in doubt."""
     names = _path_parts(path)
-    if names is None:
-        return True
+    return names is None or _has_executed_name(names)
+
+
+def _has_executed_name(names: tuple[str, ...]) -> bool:
     folded = _casefolded(names)
     if _AUTO_EXECUTED_FOLDERS & set(folded) or _AUTO_EXECUTED_FILES & set(folded[-1:]):
         return True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
+SHELLS = frozenset({"ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
 """They run a script."""
 
 WRAPPERS = frozenset({
-    "builtin", "busybox", "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup", "setsid",
-    "stdbuf", "sudo", "time", "timeout", "xargs",
+    "builtin", "busybox", "chrt", "command", "doas", "dotenv", "entr", "env", "exec", "fakeroot", "flock",
+    "gosu", "ionice", "ltrace", "nice", "nohup", "nsenter", "numactl", "prlimit", "runuser", "setarch",
+    "setpriv", "setsid", "stdbuf", "strace", "sudo", "systemd-run", "taskset", "time", "timeout", "unshare",
+    "valgrind", "xargs", "xvfb-run",
 })  # fmt: skip
 """They run on this machine what their arguments name, once their own options are read."""
 

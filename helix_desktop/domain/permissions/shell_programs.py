@@ -28,7 +28,9 @@ ANYTHING = "**"
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 _VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
-_INTERPRETERS = re.compile(r"(?:python[\d.]*|node|perl|ruby|bun|deno|php)")
+_INTERPRETERS = re.compile(
+    r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
+)
 _KEYWORDS = frozenset({
     "then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi", "coproc",
 })  # fmt: skip
@@ -42,6 +44,9 @@ _SCRIPTS_OF = {
     "make": tuple(sorted(_MAKEFILES)), "gmake": tuple(sorted(_MAKEFILES)), "just": ("justfile",),
     "npm": _PACKAGE, "pnpm": _PACKAGE, "yarn": _PACKAGE, "bun": _PACKAGE,
 }  # fmt: skip
+_EXPORTERS = frozenset({"declare", "export", "local", "readonly", "typeset"})
+_BEHIND_OPERAND = frozenset({"chroot", "chrt", "flock", "gosu", "setarch", "taskset"})
+"""Wrappers whose first operand is not yet the program."""
 _TEXT_RUNNERS = frozenset({"sed", "env"})
 _PACKAGE_RUNNERS = frozenset({"npx", "bunx"})
 _RUNNING_ACTIONS = {
@@ -257,11 +262,10 @@ class _Reader:
         for text in texts_to_run(name, arguments):
             self._read_inner(text)
         if name in _RUNNERS:
-            return self._note_wrapped(arguments, outputs, is_fed=name in ("xargs", "parallel"))
-        if name in _PACKAGE_RUNNERS:
-            return self._note_wrapped(arguments, outputs, is_fed=False)
-        if arguments and arguments[0] in _RUNNING_ACTIONS.get(name, ()):
-            return self._note_wrapped(arguments[1:], outputs, is_fed=False)
+            return self._note_runner(name, arguments, outputs)
+        if name in _PACKAGE_RUNNERS or (arguments[:1] and arguments[0] in _RUNNING_ACTIONS.get(name, ())):
+            return self._note_wrapped(arguments[name not in _PACKAGE_RUNNERS :], outputs)
+        self._note_exported(arguments if name in _EXPORTERS else ())
         if name in ("echo", "printf"):
             self._texts.append(" ".join(arguments))
         if name in ("find", "fd", "fdfind"):
@@ -272,6 +276,18 @@ class _Reader:
         program = Program(name, arguments, self._folder, outputs, code)
         self.programs.append(program)
         return program
+
+    def _note_runner(self, name: str, arguments: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
+        """Note what a wrapper runs, in the folder that it changes into."""
+        folder = self._folder
+        if name == "dotenv":  # its options name files that it reads
+            at = next((at for at, word in enumerate(arguments) if word in ("run", "--")), -1)
+            arguments = arguments[at + 1 :]
+        if name == "env":
+            self._folder = posixpath.join(folder, *_folders_of_env(arguments))
+        last = self._note_wrapped(arguments, outputs, name in ("xargs", "parallel"), name in _BEHIND_OPERAND)
+        self._folder = folder
+        return last
 
     def _read_code(self, name: str, arguments: Sequence[str]) -> str:
         """Return what an interpreter runs by its option, and note what that runs by a shell."""
@@ -284,6 +300,13 @@ class _Reader:
             self._interpreter = name
             self._note_scripts(word for word in arguments if not word.startswith("-"))
         return code
+
+    def _note_exported(self, words: Iterable[str]) -> None:
+        """Note the values of exported variables, and what other programs run of them."""
+        for found in filter(None, map(_ASSIGNMENT.match, words)):
+            self._values[found[1]] = [found[2]]
+            if text := text_of_variable(found[1], found[2]):
+                self._read_inner(text)
 
     def _note_scripts(self, paths: Iterable[str]) -> None:
         """Note the first of paths as a script that runs."""
@@ -316,7 +339,11 @@ class _Reader:
         return None
 
     def _note_wrapped(
-        self, arguments: Sequence[str], outputs: tuple[str, ...], is_fed: bool
+        self,
+        arguments: Sequence[str],
+        outputs: tuple[str, ...],
+        is_fed: bool = False,
+        is_behind_option: bool = False,
     ) -> Program | None:
         """Note each of the words behind a wrapper that may be its program: options may have values."""
         last: Program | None = None
@@ -325,7 +352,6 @@ class _Reader:
             self._add_unclear()
             return None
         count = len(self.programs)
-        is_behind_option = False
         for index, word in enumerate(arguments):
             if word.startswith("-"):
                 is_behind_option = True
@@ -437,6 +463,13 @@ def _nested(word: str) -> str:
 
 def _name(words: Sequence[str]) -> str:
     return posixpath.basename(words[0]) if words else ""
+
+
+def _folders_of_env(arguments: Sequence[str]) -> list[str]:
+    """Return the folder that env changes into."""
+    words = [word.replace("--chdir=", "--chdir\n").split("\n") for word in arguments]
+    parts = [part for word in words for part in word]
+    return list(islice(_behind(parts, r"-[a-z]*C|--chdir"), 1))
 
 
 def _code(arguments: Sequence[str]) -> str:

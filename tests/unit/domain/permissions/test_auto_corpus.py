@@ -1,6 +1,11 @@
-"""A corpus for mode auto: everyday commands run without a question, hostile ones ask; one a line."""
+"""A corpus for mode auto: everyday commands run without a question, hostile ones ask; one a line.
+
+More of both are in `everyday_commands.txt` and `hostile_commands.txt`, where `⏎` stands for a line break.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -345,16 +350,22 @@ def asking(commands: str) -> list[str]:
     return [
         line
         for line in commands.strip().splitlines()
-        if evaluate((), msgspec.structs.replace(REQUEST, subject=line), "auto").effect == "ask"
+        if evaluate((), msgspec.structs.replace(REQUEST, subject=line.replace("⏎", "\n")), "auto").effect
+        == "ask"
     ]
 
 
+def more(name: str) -> str:
+    return (Path(__file__).parent / f"{name}_commands.txt").read_text(encoding="utf-8")
+
+
 def test_mode_auto_asks_about_no_everyday_command() -> None:
-    assert asking(EVERYDAY) == []
+    assert asking(EVERYDAY + more("everyday")) == []
 
 
 def test_mode_auto_asks_about_every_hostile_command() -> None:
-    assert asking(HOSTILE) == HOSTILE.strip().splitlines()
+    hostile = HOSTILE + more("hostile")
+    assert asking(hostile) == hostile.strip().splitlines()
 
 
 @pytest.mark.parametrize(
