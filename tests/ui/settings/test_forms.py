@@ -176,7 +176,7 @@ def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsDialog) -> Non
     line(dialog, "API key").setText(" sk-typed ")
 
     with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
-        press(dialog, "save_provider")
+        QTest.keyClick(dialog, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
     assert saved.args == [replace(GOOD, key="sk-typed")]
 
 

@@ -224,6 +224,7 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
     press(page, "undo")
     await ready(page, "second")
+    assert page.focusWidget().objectName() == "add_server"
     assert list(page.cards) == ["first", "second", "third"]
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 

@@ -254,6 +254,8 @@ class McpPage(Themed, QWidget):
 
     def show_undo(self, text: str) -> None:
         """Offer to undo what was just done, with the keyboard there; nothing when empty."""
+        if not text and self._undo_button.hasFocus():
+            self._add_button.setFocus(Qt.FocusReason.OtherFocusReason)
         self._undo_text.setText(text)
         self._undo.setVisible(bool(text))
         if text:  # what the keyboard was at goes away

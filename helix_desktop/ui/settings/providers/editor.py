@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
@@ -112,17 +113,23 @@ class ProviderEditor(QWidget):
             PushButton(tr("Discard"), name="discard_provider"),
             PushButton(tr("Remove"), "danger", name="remove_provider"),
         )
-        self._test.clicked.connect(self._test_or_stop)
-        self._save.clicked.connect(self._validate_and_save)
-        self._use.clicked.connect(self._save_and_use)
-        self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer = QFrame()
-        self.footer.setObjectName("settings_footer")
-        buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
-        self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
+        self._fill_footer()
         self.setLayout(column(*self._fields.values(), self.extras_form, 6, self.models, None, gap=8))
         self._connect_edits()
         self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
+
+    def _fill_footer(self) -> None:
+        self._test.clicked.connect(self._test_or_stop)
+        self._save.clicked.connect(self._validate_and_save)
+        keys = QKeySequence(QKeySequence.StandardKey.Save)
+        self._save.setShortcut(keys)
+        self._save.setToolTip(keys.toString(QKeySequence.SequenceFormat.NativeText))
+        self._use.clicked.connect(self._save_and_use)
+        self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
+        self.footer.setObjectName("settings_footer")
+        buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
+        self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
 
     def _connect_key(self) -> None:
         self._reveal_button.toggled.connect(self._show_key)

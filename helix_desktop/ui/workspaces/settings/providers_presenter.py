@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
@@ -119,7 +120,7 @@ class ProvidersPresenter:
 
     async def _save(self, form: ProviderForm) -> None:
         provider = provider_from_form(form)
-        settings = self._services.settings
+        settings, focused = self._services.settings, QApplication.focusWidget()
         used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
         is_first = self._is_first()
         await self._changes.save(
@@ -132,6 +133,8 @@ class ProvidersPresenter:
             await self._session_controller.show_model()
         await self.refresh()
         self.select(provider.name)
+        if focused is not None and self._page.isAncestorOf(focused):
+            focused.setFocus(Qt.FocusReason.OtherFocusReason)  # a new one was away while the list changed
         self._stop_test()
         if self._test_task is not None:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
