@@ -8307,6 +8307,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Show all of it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>Show differences</source>
             <translation type="unfinished" />
         </message>
@@ -8323,6 +8328,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Text from the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>The model gets {tokens}: {parts}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8353,6 +8363,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Use summary of {time}: no request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>What the model gets</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8398,6 +8413,51 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>before your edits</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>files, commands and errors</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>messages of the earlier session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>note and index</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>six sections</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>the agent's own words</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>what they leave out</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>your messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/presenter.py" />
+            <source>{day}, {time}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9807,6 +9867,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/viewer/content_viewer.py" />
             <source>part of line {line} of {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/layout/disclosure.py" />
+            <source>r read, l listed, s searched, w written, e edited. Hexadecimal digits: an output that the agent can recall. e12: the event. (part): only some lines were read.</source>
             <translation type="unfinished" />
         </message>
         <message>

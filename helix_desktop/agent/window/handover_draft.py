@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.context.summaries.summary_coverage import CoveredFacts
 from helix_desktop.domain.events.summary import HandoverMade, Section
 from helix_desktop.domain.translatable_text import OptionalText
@@ -52,6 +54,13 @@ class HandoverDraft(msgspec.Struct, frozen=True):
     def fallback(self) -> str:
         """How and why the summary deviates from one call of the first model; empty if it does not."""
         return self.event.fallback
+
+
+class CountedPart(NamedTuple):
+    """A part of the message that a handover is sent as, and its tokens by our count."""
+
+    part: HandoverPart
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, U
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.handover_check import active_handover
-from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
+from helix_desktop.agent.window.handover_draft import CountedPart, HandoverDraft, RevisionDraft
 from helix_desktop.agent.window.handover_revisions import HandoverRevisions
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.log.transcript import Transcript
@@ -18,10 +18,11 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import handover_parts
 from helix_desktop.context.summaries.handover_rerun import same_cut, without_handover
 from helix_desktop.context.summaries.handover_revision import sections_with
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
-from helix_desktop.context.window.window import project
+from helix_desktop.context.window.window import handover_as_sent, project
 from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -232,6 +233,18 @@ class Handovers:
     async def estimate_whole(self) -> CostEstimate:
         """Return the cost estimate of such a handover. Raises CompactionRefused."""
         return await self._compactor.estimate(self._whole_cut())
+
+    async def parts_as_sent(self, draft: HandoverDraft, *, is_whole: bool = False) -> list[CountedPart]:
+        """Return what the model gets of a draft as it was written; `is_whole` as for `draft_whole`."""
+        runtime = self._runtime
+        window_size = runtime.frame.info.window
+        parts = (
+            handover_parts(draft.event, ())
+            if is_whole
+            else handover_as_sent(runtime.transcript, runtime.policy, window_size, draft.event)
+        )
+        tokens = await runtime.counter.count([part.text for part in parts])
+        return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""

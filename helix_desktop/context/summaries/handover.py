@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterable, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -30,6 +31,10 @@ from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
 
+HandoverPartKind: TypeAlias = Literal[
+    "note", "sections", "ledger", "missing", "index", "quotes", "user", "agent"
+]
+
 TITLE = "[Conversation History Summary]"
 UNSUPPORTED = "(unsupported)"  # follows a sentence that names no source
 _NOTE = (
@@ -46,37 +51,57 @@ _SOURCES = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]\s*\.?$")
 _EMPTY = re.compile(r"^\(?(none|nothing|n/a|nothing (?:recorded|yet))\.?\)?$", re.IGNORECASE)
 
 
+class HandoverPart(msgspec.Struct, frozen=True):
+    """A part of the message that a handover is sent as: its kind and its text."""
+
+    kind: HandoverPartKind
+    text: str
+
+
 def render_handover(
     handover: HandoverMade,
     user_texts: Sequence[str],
     agent_texts: Sequence[str] = (),
     quotes: Sequence[Quote] = (),
 ) -> str:
-    """Return the text of the handover's message: note, six sections, ledger, index marker, verbatim words.
+    """Return the text of the handover's message: its parts, one after the other."""
+    return "\n".join(part.text for part in handover_parts(handover, user_texts, agent_texts, quotes))
+
+
+def handover_parts(
+    handover: HandoverMade,
+    user_texts: Sequence[str],
+    agent_texts: Sequence[str] = (),
+    quotes: Sequence[Quote] = (),
+) -> list[HandoverPart]:
+    """Return note, six sections, ledger, index marker and verbatim words, in the order they are sent in.
 
     A sentence without sources is marked as unsupported, unless the user edited the handover, or it is of
     another session; `quotes` are words of that. Facts that neither sections nor ledger name follow the
     ledger.
     """
-    parts = [TITLE, _NOTE]
+    note = [TITLE, _NOTE]
     if handover.origin:
-        parts.append(f"It is of the earlier session {json.dumps(handover.origin_title)} of this workspace.")
+        note.append(f"It is of the earlier session {json.dumps(handover.origin_title)} of this workspace.")
     is_marking = not (handover.edited or handover.origin)
-    parts += [section_text(section, mark_unsupported=is_marking) for section in handover.sections]
+    sections = [section_text(section, mark_unsupported=is_marking) for section in handover.sections]
+    parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note), ("sections", sections)]
     if handover.ledger:
-        parts += [f"## Artifact Ledger ({LEGEND})", handover.ledger]
+        parts.append(("ledger", [f"## Artifact Ledger ({LEGEND})", handover.ledger]))
     if missing := also_named(handover.coverage):
-        parts += ["## What the Sections Above Leave Out", missing]
+        parts.append(("missing", ["## What the Sections Above Leave Out", missing]))
     if handover.index:
         handle = bare_marker(handover.index, handover.handle_digits)
-        parts += ["## Index", f"{handle} {pluralize(handover.index_entries, 'output')} covered here"]
+        covered = f"{handle} {pluralize(handover.index_entries, 'output')} covered here"
+        parts.append(("index", ["## Index", covered]))
     if quotes:
-        parts += [_QUOTES, "\n".join(f"{quote.by}: {quote.text}" for quote in quotes)]
+        parts.append(("quotes", [_QUOTES, "\n".join(f"{quote.by}: {quote.text}" for quote in quotes)]))
     if user_texts:
-        parts += ["## The User's Own Messages, verbatim", "\n".join(user_texts)]
+        parts.append(("user", ["## The User's Own Messages, verbatim", "\n".join(user_texts)]))
     if agent_texts:
-        parts += ["## The Agent's Own Words of the Newest Complete Turn, verbatim", "\n".join(agent_texts)]
-    return "\n".join(parts)
+        title = "## The Agent's Own Words of the Newest Complete Turn, verbatim"
+        parts.append(("agent", [title, "\n".join(agent_texts)]))
+    return [HandoverPart(kind, "\n".join(texts)) for kind, texts in parts if texts]
 
 
 def searchable_text(handover: HandoverMade) -> str:

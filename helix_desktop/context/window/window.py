@@ -206,13 +206,34 @@ def _render_handover(
 ) -> tuple[Message, int]:
     cap, window_size = policy.user_text_tokens, frame.info.window
     texts = handovers.user_texts(transcript, handover, cap, window_size)
-    words = handovers.agent_texts(transcript, handover.words)
     quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
-    verbatim = [text for _, text, _ in texts] + [quote.text for quote in quotes]
-    text = handovers.render_handover(
-        without_repeats(handover, verbatim), handovers.quote_messages(texts), words, quotes
-    )
+    text = "\n".join(part.text for part in _handover_parts(transcript, handover, texts, quotes))
     return Message("user", text), _handover_tokens(handover, texts, quotes)
+
+
+def handover_as_sent(
+    transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
+) -> list[handovers.HandoverPart]:
+    """Return the parts of a handover's message, recorded or not, in a window of `window_size` tokens."""
+    cap = policy.user_text_tokens
+    texts = handovers.user_texts(transcript, handover, cap, window_size)
+    quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
+    return _handover_parts(transcript, handover, texts, quotes)
+
+
+def _handover_parts(
+    transcript: Transcript,
+    handover: HandoverMade,
+    texts: Sequence[tuple[int, str, int]],
+    quotes: Sequence[Quote],
+) -> list[handovers.HandoverPart]:
+    verbatim = [text for _, text, _ in texts] + [quote.text for quote in quotes]
+    return handovers.handover_parts(
+        without_repeats(handover, verbatim),
+        handovers.quote_messages(texts),
+        handovers.agent_texts(transcript, handover.words),
+        quotes,
+    )
 
 
 def _handover_tokens(

@@ -13,10 +13,10 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
-from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.rows import DraftRow
@@ -26,6 +26,9 @@ from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
+
+_SENT = 2  # the page with all that the model gets
+_EDITOR_PX = 150  # pixels: the least height of the text to edit
 
 
 class DraftPage(QWidget):
@@ -39,7 +42,17 @@ class DraftPage(QWidget):
         self.editor = QPlainTextEdit()
         self.editor.setAccessibleName(tr("Handover, as Markdown"))
         self.editor.setTabChangesFocus(True)
+        self.editor.setMinimumHeight(scaled(_EDITOR_PX))
         self.compared, self._pages, self._facts = ComparedView(), QStackedWidget(), column(gap=8)
+        self.sent_view = QPlainTextEdit()
+        self.sent_view.setReadOnly(True)
+        self.sent_view.setTabChangesFocus(True)
+        self.sent_view.setAccessibleName(tr("What the model gets"))
+        self._sizes = label("", "muted", wrap=True)
+        self._sizes.setObjectName("draft-sizes")
+        self._draft_sizes = ""
+        self.sent_button = PushButton("", "link", name="draft-sent")
+        self.sent_button.clicked.connect(self._switch_sent)
         self.counts = label("", "muted", wrap=True)
         self.counts.setObjectName("draft-counts")
         self.switch_button = PushButton("", "link", name="draft-switch")
@@ -47,9 +60,10 @@ class DraftPage(QWidget):
         self._head = ResponsiveRow(self.counts, [self.switch_button])
         self._head.hide()
         self.editor.textChanged.connect(self._note_edit)
-        for page in (self.editor, self.compared):
+        for page in (self.editor, self.compared, self.sent_view):
             self._pages.addWidget(page)
-        body = column(self._head, self._pages, self._facts, gap=8)
+        sizes = ResponsiveRow(self._sizes, [self.sent_button])
+        body = column(self._head, self._pages, sizes, self._facts, gap=8)
         body.setStretch(1, 1)
         self.setLayout(body)
 
@@ -72,8 +86,9 @@ class DraftPage(QWidget):
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
         if draft.coverage:
             self._facts.addWidget(SummaryCoverageView(draft.coverage, draft.missing))
-        if draft.ledger:
-            self._facts.addWidget(ledger_disclosure(draft.ledger, "muted"))
+        self._draft_sizes = draft.sent.sizes
+        self._sizes.setText(self._draft_sizes)
+        self.sent_view.setPlainText(draft.sent.text)
         self._show(comparing=False)
 
     def show_comparison(self, sections: Sequence[ComparedSection]) -> None:
@@ -93,6 +108,7 @@ class DraftPage(QWidget):
         """Offer the comparison again: what it said is of the text before."""
         if self.editor.document().isModified():
             self.counts.setText(tr("Edited"))
+            self._sizes.setText(f"{self._draft_sizes} · {tr('before your edits')}")
             self.switch_button.show()
 
     def _switch(self) -> None:
@@ -102,8 +118,14 @@ class DraftPage(QWidget):
         else:
             self.compare_requested.emit(self.editor.toPlainText())
 
-    def _show(self, *, comparing: bool) -> None:
-        self._pages.setCurrentIndex(int(comparing))
+    def _switch_sent(self) -> None:
+        self._show(comparing=False, all_sent=self._pages.currentIndex() != _SENT)
+        page = self.sent_view if self._pages.currentIndex() == _SENT else self.editor
+        page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show(self, *, comparing: bool, all_sent: bool = False) -> None:
+        self._pages.setCurrentIndex(_SENT if all_sent else int(comparing))
+        self.sent_button.setText(tr("Edit text") if all_sent else tr("Show all of it"))
         self.switch_button.setText(tr("Edit text") if comparing else tr("Show differences"))
 
 

@@ -16,6 +16,7 @@ from helix_desktop.context.summaries.handover_revision import editable_sections,
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
@@ -31,7 +32,7 @@ from helix_desktop.ui.handover.rows import (
 )
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import writer_name
-from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.times import format_day, format_time_of_day, local_time
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
@@ -125,7 +126,11 @@ class HandoverPresenter:
         )
         self._undone_seq = 0 if self._repeated_seq else next(undone, 0)
         at_ms = session.log[self._undone_seq - 1].at if self._undone_seq else 0
-        self.dialog.show_undone_summary(format_time_of_day(at_ms))
+        now = local_time(wall_clock_ms())
+        time = format_time_of_day(at_ms)
+        if at_ms and local_time(at_ms).date() != now.date():
+            time = tr("{day}, {time}", day=format_day(local_time(at_ms), now), time=time)
+        self.dialog.show_undone_summary(time)
 
     def _redo(self) -> None:
         """Let the undone handover hold again."""
@@ -195,13 +200,16 @@ class HandoverPresenter:
             await self._discard()
             self._draft = await self._draft_of(focus, upto)
             self._is_whole = upto == WHOLE_CONVERSATION
+            handovers = self._conversation.handovers
+            parts = await handovers.parts_as_sent(self._draft, is_whole=self._is_whole)
         except HelixError as error:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
             self.dialog.show_error(error)
         else:
             transcript = self._conversation.session.transcript
-            self.dialog.show_draft(draft_row(self._draft, transcript, self._ratio, self._is_whole))
+            row = draft_row(self._draft, parts, transcript, self._ratio, self._is_whole)
+            self.dialog.show_draft(row)
             if self._repeated_seq:
                 self._compare(self._draft.text)
                 self.dialog.draft_page.focus_text()

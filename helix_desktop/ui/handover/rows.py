@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.handover_draft import CountedPart, HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import covered_counts, handover_counts
+from helix_desktop.context.summaries.handover import HandoverPartKind, covered_counts, handover_counts
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.text_format import ellipsize, one_line
@@ -34,6 +34,14 @@ class HandoverRange:
 
 
 @dataclass(frozen=True, slots=True)
+class SentDraft:
+    """What the model gets of a draft: the whole text, and the tokens of its parts in words."""
+
+    text: str = ""
+    sizes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DraftRow:
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
 
@@ -46,7 +54,7 @@ class DraftRow:
     tokens_before: int
     tokens_after: int
     messages: str
-    ledger: str
+    sent: SentDraft
     model: str
     fallback: str
     duration_ms: int
@@ -138,7 +146,13 @@ def _end_text(upto: int, transcript: Transcript) -> str:
     return tr("Up to “{excerpt}” (e{number})", excerpt=last, number=str(upto))
 
 
-def draft_row(draft: HandoverDraft, transcript: Transcript, ratio: float, is_whole: bool = False) -> DraftRow:
+def draft_row(
+    draft: HandoverDraft,
+    parts: Sequence[CountedPart],
+    transcript: Transcript,
+    ratio: float,
+    is_whole: bool = False,
+) -> DraftRow:
     """Return a draft as the dialog shows it; `ratio` is the model's tokens per token of ours."""
     event = draft.event
     return DraftRow(
@@ -146,7 +160,7 @@ def draft_row(draft: HandoverDraft, transcript: Transcript, ratio: float, is_who
         draft.before,
         round(event.tokens * ratio) if is_whole else draft.after,
         translate(handover_counts(transcript, event).text),
-        draft.ledger,
+        sent_draft(parts, ratio),
         writer_name(recorded_writer(draft.model), event.demo),
         draft.fallback,
         event.duration_ms,
@@ -156,6 +170,26 @@ def draft_row(draft: HandoverDraft, transcript: Transcript, ratio: float, is_who
         translate(draft.doubt),
         "" if is_whole else gain_warning(draft.before, draft.after),
     )
+
+
+def sent_draft(parts: Sequence[CountedPart], ratio: float) -> SentDraft:
+    """Return what the model gets; `ratio` is its tokens per token of ours."""
+    names: dict[HandoverPartKind, str] = {
+        "sections": tr("six sections"),
+        "ledger": tr("files, commands and errors"),
+        "missing": tr("what they leave out"),
+        "user": tr("your messages"),
+        "agent": tr("the agent's own words"),
+        "quotes": tr("messages of the earlier session"),
+    }
+    tokens = dict.fromkeys(names.values(), 0) | {tr("note and index"): 0}
+    for part, count in parts:
+        tokens[names.get(part.kind, tr("note and index"))] += count
+    rounded = {name: round(count * ratio) for name, count in tokens.items() if count}
+    sizes = [f"{name} {format_tokens(count)}" for name, count in rounded.items()]
+    total = format_token_count(sum(rounded.values()))
+    words = tr("The model gets {tokens}: {parts}", tokens=total, parts=", ".join(sizes))
+    return SentDraft("\n".join(part.text for part, _ in parts), words)
 
 
 def gain_warning(before: int, after: int) -> str:

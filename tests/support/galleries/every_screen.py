@@ -35,7 +35,7 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
+from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS
 from helix_desktop.ui.inspector.request.document import RequestDocument, RequestPart
@@ -426,7 +426,7 @@ def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
             104_200,
             31_400,
             half_longer("17 messages, 29 tool calls"),
-            "rwe src/stream.py\n$ pytest",
+            SentDraft("rwe src/stream.py\n$ pytest", half_longer("The model gets 1.4k tokens")),
             "gpt-oss:20b",
             note,
             13_400,

@@ -24,7 +24,7 @@ from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState,
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
+from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
@@ -273,10 +273,14 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
         dialog.show_writing("summarise", SECTIONS[: len(SECTIONS) // 2])
     if stage == "draft":
         ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
+        sizes = (
+            "The model gets 1.4k tokens: six sections 330, files, commands and errors 70, note and index 90"
+        )
+        sent = SentDraft(f"{SECTIONS}\n{ledger}", sizes)
         note = "The summary model's window is too small; the live model was asked."
         dialog.show_draft(
             DraftRow(
-                SECTIONS, 104_200, 31_400, "17 messages, 29 tool calls", ledger, "gpt-oss:20b", note, 13_400
+                SECTIONS, 104_200, 31_400, "17 messages, 29 tool calls", sent, "gpt-oss:20b", note, 13_400
             )
         )
         dialog.show_problem("The edited handover can't be read. Headings are missing: TODO Items.")

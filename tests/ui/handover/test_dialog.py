@@ -16,17 +16,16 @@ from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import Bullet, Section
-from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.compare_rows import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, handover_ranges
+from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, SentDraft, handover_ranges
 from tests.support.galleries.compare_gallery import compare_dialog, edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
-from tests.support.window.buttons import find_button
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
-DRAFT = DraftRow(SECTIONS, 104_200, 31_400, "46 messages", "r a.py 9f3ac21e e31", "gpt-oss:20b", "", 13_400)
+SENT = SentDraft(f"{SECTIONS}\nr a.py 9f3ac21e e31", "The model gets 1.4k tokens: six sections 114, note 90")
+DRAFT = DraftRow(SECTIONS, 104_200, 31_400, "46 messages", SENT, "gpt-oss:20b", "", 13_400)
 
 
 @pytest.fixture
@@ -124,17 +123,24 @@ def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDi
     assert blocker.args[0].endswith("- Mine.")
 
 
-def test_the_ledger_is_read_only(dialog: HandoverDialog) -> None:
+def test_all_that_the_model_gets_can_be_read_in_place_of_the_text(dialog: HandoverDialog) -> None:
+    """The dialog keeps its size, and the text to edit its room."""
     dialog.show_draft(DRAFT)
-    find_button(dialog, "ledger").click()
-    (ledger,) = dialog.findChildren(SelectableText)
-    assert ledger.text() == DRAFT.ledger
-    assert not ledger.textInteractionFlags() & Qt.TextInteractionFlag.TextEditable
+    page, size = dialog.draft_page, dialog.size()
+    sizes = dialog.findChild(QLabel, "draft-sizes")
+    assert sizes is not None
+    assert sizes.text() == SENT.sizes
+    page.sent_button.click()
+    assert (page.sent_view.isVisible(), page.sent_view.toPlainText()) == (True, SENT.text)
+    assert (page.sent_view.isReadOnly(), dialog.size()) == (True, size)
+    page.sent_button.click()
+    dialog.editor.appendPlainText("- Mine.")
+    assert sizes.text() == f"{SENT.sizes} · before your edits"
 
 
 def test_the_reason_for_another_model_is_displayed(dialog: HandoverDialog) -> None:
     note = "The summary model's window is too small; the live model was asked."
-    dialog.show_draft(DraftRow(SECTIONS, 9, 3, "1 message", "", "gpt-oss:20b", note, 5))
+    dialog.show_draft(DraftRow(SECTIONS, 9, 3, "1 message", SentDraft(), "gpt-oss:20b", note, 5))
     assert note in [label.text() for label in dialog.findChildren(QLabel) if label.isVisible()]
 
 

@@ -131,12 +131,21 @@ def refused_disclosure(text: str) -> Disclosure:
     return Disclosure(head, build)
 
 
+def ledger_legend() -> str:
+    """Return what the signs of a list of files, commands and errors mean."""
+    return tr(
+        "r read, l listed, s searched, w written, e edited. Hexadecimal digits: an output that the agent can "
+        "recall. e12: the event. (part): only some lines were read."
+    )
+
+
 def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
     """Return the list of files, commands and errors, word for word, on a code surface."""
 
     def build() -> QWidget:
-        card = Card((12, 9, 12, 10), 0)
+        card = Card((12, 9, 12, 10), 6)
         card.is_code = True
+        card.body.addWidget(SelectableText(ledger_legend(), 12, "muted"))
         card.body.addWidget(SelectableText(ledger, 12, "text", mono=True))
         return card
 
