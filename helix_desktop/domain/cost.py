@@ -168,7 +168,7 @@ def _paid_for(event: Event) -> Spending:
         case ToolAnswered(chosen="timeout", intake_tokens=tokens) if tokens:  # no report came
             return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
-            return Spending(event.intake_tokens, event.intake_cost)
+            return Spending(event.intake_tokens, event.intake_cost, event.intake_estimated)
         case TurnEnded():
             return Spending(event.spent, event.cost, event.spent > 0)
         case (

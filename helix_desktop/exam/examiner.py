@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.agent.models.completion import complete
+from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.config.paths import resources_dir
@@ -168,6 +168,6 @@ class Examiner:
         if self._judge is None:
             return None
         request = ModelRequest((Message("user", judge_text(question, answer.text)),))
-        verdict = await complete(self._judge, request, self._counter)
-        numbers = {int(number) for number in re.findall(r"\d+", verdict.text)}
+        verdict = await complete(self._judge, request, CallBill(self._counter))
+        numbers = {int(number) for number in re.findall(r"\d+", verdict)}
         return len(numbers & set(range(1, len(question.points) + 1)))

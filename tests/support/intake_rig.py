@@ -26,6 +26,7 @@ from tests.support.scripted_model import (
     Script,
     ScriptedModel,
     ScriptedReply,
+    SendingModel,
     WordCounter,
     replies_in_order,
     text_reply,
@@ -58,9 +59,9 @@ class IntakeRig(AgentRig):
     def __init__(
         self, policy: ContextPolicy = POLICY, fast_model: ScriptedModel | None = None, info: ModelInfo = MAIN
     ) -> None:
-        super().__init__(ScriptedModel(replies_in_order(), info), policy)
+        super().__init__(SendingModel(replies_in_order(), info), policy)
         self.policy = policy
-        self.fast_model = fast_model or ScriptedModel(replies_in_order(), FAST)
+        self.fast_model = fast_model or SendingModel(replies_in_order(), FAST)
         self.roles = ModelRoles(self.model, fast=self.fast_model)
         self.output_tools = OutputTools()
         self.tools = self.output_tools

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.models.completion import Completion, complete
+from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports.model import Model, TokenCounter
 from helix_desktop.context.intake.output_extract import (
@@ -32,7 +32,7 @@ _PROMPT_TOKENS = 800  # prompt and frame of the request, and the longest instruc
 
 
 class Extract(msgspec.Struct, frozen=True):
-    """A compact form with its tokens, the model that wrote it, and its cost in tokens and US dollars.
+    """A compact form with its tokens and the model that wrote it.
 
     `rejection` says why it may not be used, `fallback_reason` why the default way was not taken.
     """
@@ -40,11 +40,8 @@ class Extract(msgspec.Struct, frozen=True):
     text: str
     tokens: int
     model: str
-    spent_tokens: int
-    cached_tokens: int
     rejection: str = ""
     fallback_reason: str = ""
-    cost: float = 0.0
 
 
 class Extractor:
@@ -59,15 +56,15 @@ class Extractor:
         _, _, roles = self._settings()
         return roles.extraction_models
 
-    async def extract(self, source: OutputSource, instructions: str) -> Extract:
-        """Return the compact form of an output.
+    async def extract(self, source: OutputSource, instructions: str, bill: CallBill) -> Extract:
+        """Return the compact form of an output, and add what the calls cost to the bill.
 
         Raises ModelError if none answers.
         """
         policy, _, _ = self._settings()
         max_words = compact_max_words(policy.preview_tokens, source.tokens)
-        model, completion, fallback = await self._ask_models(source, instructions, max_words)
-        text = compact_text(source, instructions, completion.text)
+        model, answer, fallback = await self._ask_models(source, instructions, max_words, bill)
+        text = compact_text(source, instructions, answer)
         (tokens,) = await self._counter.count([text])
         cap = compact_cap(policy.preview_tokens, source.tokens)
         too_long = _text(
@@ -77,16 +74,13 @@ class Extractor:
             text,
             tokens,
             model.info.label,
-            completion.tokens,
-            completion.cached_tokens,
             "" if tokens < cap else too_long,
             fallback,
-            completion.cost,
         )
 
     async def _ask_models(
-        self, source: OutputSource, instructions: str, word_limit: int
-    ) -> tuple[Model, Completion, str]:
+        self, source: OutputSource, instructions: str, word_limit: int, bill: CallBill
+    ) -> tuple[Model, str, str]:
         """Call the first model whose window fits the output; if it fails, the next one."""
         _, _, roles = self._settings()
         models = roles.extraction_models
@@ -98,23 +92,24 @@ class Extractor:
             if fits_another and roles.is_only_long(model, roles.fast):
                 continue
             try:
-                completion = await self._extract_part(model, source, instructions, word_limit)
+                answer = await self._extract_part(model, source, instructions, word_limit, bill)
             except ModelError as error:
                 failed = error
                 continue
-            return model, completion, "" if model is models[0] else _fallback_reason(models[0], failed)
+            return model, answer, "" if model is models[0] else _fallback_reason(models[0], failed)
         if failed is None or isinstance(failed, ContextWindowExceeded):
             return await self._extract_in_parts(
                 source,
                 instructions,
                 word_limit,
                 _input_capacity(max(models, key=_input_capacity)) // (2 if failed else 1),
+                bill,
             )
         raise failed
 
     async def _extract_in_parts(
-        self, source: OutputSource, instructions: str, word_limit: int, capacity: int
-    ) -> tuple[Model, Completion, str]:
+        self, source: OutputSource, instructions: str, word_limit: int, capacity: int, bill: CallBill
+    ) -> tuple[Model, str, str]:
         """Call the largest model per chunk; if those are too many or one fails, leave out the middle."""
         model = max(self.models, key=_input_capacity)
         parts = await asyncio.to_thread(split_output, source, capacity)
@@ -122,26 +117,26 @@ class Extractor:
             try:
                 return (
                     model,
-                    await self._extract_parts(model, parts, instructions, word_limit),
+                    await self._extract_parts(model, parts, instructions, word_limit, bill),
                     _text.plural(len(parts), "Extracted from %n part.", "Extracted from %n parts."),
                 )
             except ModelError as error:
                 log.info("an extract in pieces failed: %s", error)
-        completion = await self._extract_part(
-            model, truncate_output(source, capacity), instructions, word_limit
+        answer = await self._extract_part(
+            model, truncate_output(source, capacity), instructions, word_limit, bill
         )
-        return model, completion, _text("The middle of the output was left out.")
+        return model, answer, _text("The middle of the output was left out.")
 
     async def _extract_parts(
-        self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int
-    ) -> Completion:
+        self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int, bill: CallBill
+    ) -> str:
         """Extract from all parts in parallel, then merge the extracts by one more call."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
                     group.create_task(
                         self._extract_part(
-                            model, part, instructions, word_limit, f", part {number} of {len(parts)}"
+                            model, part, instructions, word_limit, bill, f", part {number} of {len(parts)}"
                         )
                     )
                     for number, part in enumerate(parts, 1)
@@ -150,22 +145,25 @@ class Extractor:
             raise errors.exceptions[0] from errors
         extracts = [task.result() for task in tasks]
         together = "\n\n".join(
-            f"Part {n} of {len(extracts)}:\n{extract.text}" for n, extract in enumerate(extracts, 1)
+            f"Part {n} of {len(extracts)}:\n{extract}" for n, extract in enumerate(extracts, 1)
         )
         (tokens,) = await self._counter.count([together])
         merged = msgspec.structs.replace(parts[0], text=together, tokens=tokens)
-        merged_extract = await self._extract_part(
-            model, merged, instructions, word_limit, ", as extracts from its parts"
+        return await self._extract_part(
+            model, merged, instructions, word_limit, bill, ", as extracts from its parts"
         )
-        calls = (*extracts, merged_extract)
-        tokens, cached = sum(call.tokens for call in calls), sum(call.cached_tokens for call in calls)
-        return Completion(merged_extract.text, tokens, cached, sum(call.cost for call in calls))
 
     async def _extract_part(
-        self, model: Model, part: OutputSource, instructions: str, word_limit: int, part_label: str = ""
-    ) -> Completion:
+        self,
+        model: Model,
+        part: OutputSource,
+        instructions: str,
+        word_limit: int,
+        bill: CallBill,
+        part_label: str = "",
+    ) -> str:
         request = extraction_request(self._prompt, part, instructions, word_limit, part_label)
-        return await complete(model, request, self._counter)
+        return await complete(model, request, bill)
 
 
 def _input_capacity(model: Model) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.intake.intake import ReceivedOutput
-from helix_desktop.agent.models.completion import complete
+from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.context.intake.output_form_choice import (
@@ -22,11 +22,10 @@ from helix_desktop.context.intake.output_form_choice import (
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import Message, ModelRequest, Usage
+from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import count_lines
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -52,19 +51,16 @@ class HeldOutput(msgspec.Struct, frozen=True):
 
 
 class FormDecision(msgspec.Struct, frozen=True):
-    """The choices for a batch, in its order, with the cost of asking.
+    """The choices for a batch, in its order.
 
     `note` says to the user why none was made, `model_note` to the model.
     """
 
     choices: tuple[FormChoice, ...]
-    tokens: int = 0
-    cached_tokens: int = 0
     duration_ms: int = 0
     note: str = ""
     model_note: str = ""
     timed_out: bool = False
-    cost: float = 0.0
 
 
 class ForkedRequest(msgspec.Struct, frozen=True):
@@ -81,8 +77,11 @@ class FormPrompt:
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
 
-    async def ask(self, batch: Sequence[HeldOutput], deadline: float) -> FormDecision:
-        """Return a choice for each output by `deadline` (event loop time, in seconds); never raises."""
+    async def ask(self, batch: Sequence[HeldOutput], deadline: float, bill: CallBill) -> FormDecision:
+        """Return a choice for each output by `deadline` (event loop time, in seconds); never raises.
+
+        What asking costs is added to the bill.
+        """
         default_choices = (FormChoice(),) * len(batch)
         fork = await self._fork(batch)
         if fork is None:
@@ -95,16 +94,14 @@ class FormPrompt:
 
         try:
             async with asyncio.timeout_at(deadline):
-                completion = await complete(roles.main, fork.request, self._runtime.counter)
+                answer = await complete(roles.main, fork.request, bill, fork.tokens)
         except TimeoutError:
             return FormDecision(
                 default_choices,
-                fork.tokens,
                 duration_ms=elapsed_ms(),
                 note=_text("The agent didn't choose in time."),
                 model_note=CHOICE_TOO_LATE,
                 timed_out=True,
-                cost=call_cost(roles.main.info, Usage(fork.tokens, 0)),
             )
         except HelixError as error:
             return FormDecision(
@@ -118,21 +115,13 @@ class FormPrompt:
                 note=f"{type(error).__name__}: {error}",
                 model_note=CHOICE_FAILED,
             )
-        choices = parse_choices(completion.text, fork.offers_full)
+        choices = parse_choices(answer, fork.offers_full)
         note = (
             ""
             if all(choice.is_chosen_by_model for choice in choices)
             else _text("The agent didn't say how to keep it.")
         )
-        return FormDecision(
-            choices,
-            completion.tokens,
-            completion.cached_tokens,
-            elapsed_ms(),
-            note,
-            CHOICE_UNREADABLE,
-            cost=completion.cost,
-        )
+        return FormDecision(choices, elapsed_ms(), note, CHOICE_UNREADABLE)
 
     async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
         """Return the next request with previews as answers, plus the question; None if it does not fit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.intake import Intake, decode_text
+from helix_desktop.agent.models.completion import CallBill
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
@@ -12,9 +13,10 @@ from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.window import output_text
-from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.errors import HelixError, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Agent")
@@ -32,13 +34,24 @@ class OutputForms:
     async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
 
-        Cancelling changes nothing. Raises OutputFormUnavailable if it cannot have that form, StoreError if
-        its bytes cannot be read, ModelError if no model wrote the extract.
+        Cancelling changes nothing. What an extract cost that is not used is recorded. Raises
+        OutputFormUnavailable if it cannot have that form, StoreError if its bytes cannot be read, ModelError
+        if no model wrote the extract.
         """
         item, answer = self._output_in_window(seq)
         text = await decode_text(await self._store.get(answer.digest), answer.digest)
-        event = await self._build_form(seq, answer, text, form, instructions)
-        await self._runtime.session.record_decided(lambda: self._events_to_record(item, answer, event))
+        bill, session, is_used = CallBill(self._runtime.counter), self._runtime.session, False
+        try:
+            event = await self._build_form(seq, answer, text, form, instructions, bill)
+            is_used = True  # canceling no longer ends it
+            is_used = bool(await session.record_decided(lambda: self._events_to_record(item, answer, event)))
+        except HelixError:
+            is_used = False
+            raise
+        finally:
+            spent = bill.spent
+            if spent.tokens and not is_used:
+                await session.record(HandoverDiscarded(spent.tokens, spent.cost, spent.estimated))
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
@@ -62,7 +75,7 @@ class OutputForms:
         return item, item.event
 
     async def _build_form(
-        self, seq: int, answer: ToolAnswered, text: str, form: Form, instructions: str
+        self, seq: int, answer: ToolAnswered, text: str, form: Form, instructions: str, bill: CallBill
     ) -> FormChosen:
         match form:
             case "preview":
@@ -78,16 +91,17 @@ class OutputForms:
             )
         self._runtime.session.publish(IntakeProgress("extract", (answer.call_id,)))
         try:
-            return await self._build_extract(seq, answer, text, instructions.strip())
+            return await self._build_extract(seq, answer, text, instructions.strip(), bill)
         finally:
             self._runtime.session.publish(IntakeProgress("idle"))
 
     async def _build_extract(
-        self, seq: int, answer: ToolAnswered, text: str, instructions: str
+        self, seq: int, answer: ToolAnswered, text: str, instructions: str, bill: CallBill
     ) -> FormChosen:
         started_at_ms = self._runtime.clock()
         tokens = await self._runtime.count_tokens(text)
-        extract = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
+        source = OutputSource.from_answer(answer, text, tokens)
+        extract = await self._extractor.extract(source, instructions, bill)
         if extract.rejection:
             raise OutputFormUnavailable(
                 _text("The extract wasn't used."),
@@ -100,12 +114,13 @@ class OutputForms:
             extract.text,
             extract.tokens,
             asked=instructions,
-            intake_tokens=extract.spent_tokens,
-            intake_cached=extract.cached_tokens,
+            intake_tokens=bill.spent.tokens,
+            intake_cached=bill.spent.cached,
             intake_ms=self._runtime.elapsed_ms(started_at_ms),
             intake_model=extract.model,
             intake_note=extract.fallback_reason,
-            intake_cost=extract.cost,
+            intake_cost=bill.spent.cost,
+            intake_estimated=bill.spent.estimated,
         )
 
     def _events_to_record(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Literal
 
@@ -13,15 +14,16 @@ import msgspec
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
 from helix_desktop.agent.intake.output_form_prompt import FormDecision, FormPrompt, HeldOutput
+from helix_desktop.agent.models.completion import CallBill
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.intake.output_form_choice import MEASURED_ANSWERS, FormChoice, choice_deadline
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.cost import call_cost
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
-from helix_desktop.domain.messages import Usage
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
@@ -61,8 +63,8 @@ class IntakeGate:
 
         It is the policy's; a model that took longer for its answers in this session gets more, bounded.
 
-        On any error, each output is recorded as a preview. Cancelling records nothing: ending the turn then
-        records the held previews.
+        On any error, each output is recorded as a preview. Cancelling records only what the calls cost:
+        ending the turn then records the held previews.
         """
         if not batch:
             return
@@ -71,9 +73,10 @@ class IntakeGate:
         deadline = asyncio.get_running_loop().time() + deadline_s
         positions = {call: position for position, call in enumerate(self._runtime.transcript.open_calls)}
         ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
+        bills = [CallBill(self._runtime.counter) for _ in ordered]
         try:
             self._publish_phase("ask", ordered, extended_s)
-            decision = await self._form_prompt.ask(ordered, deadline)
+            decision = await self._form_prompt.ask(ordered, deadline, bills[0])
             compact = [
                 output
                 for output, choice in zip(ordered, decision.choices, strict=True)
@@ -81,12 +84,21 @@ class IntakeGate:
             ]
             if compact:
                 self._publish_phase("extract", compact, extended_s)
-            answers = await self._apply_forms(ordered, decision, deadline)
+            answers = await self._apply_forms(ordered, decision, deadline, bills)
+        except asyncio.CancelledError:
+            await self._record_unused(sum((bill.spent for bill in bills), Spending()))
+            raise
         finally:
             self._runtime.session.publish(IntakeProgress("idle"))
         await self._runtime.session.record(
             *(replace(answer, intake_extended_s=extended_s) for answer in answers)
         )
+
+    async def _record_unused(self, spent: Spending) -> None:
+        if spent.tokens:
+            with suppress(StoreError):  # the turn ends, and says what is wrong with the disk
+                unused = HandoverDiscarded(spent.tokens, spent.cost, spent.estimated)
+                await self._runtime.session.record(unused)
 
     def _deadline_s(self) -> int:
         """Return the seconds for question and extracts, from the model's newest answer times."""
@@ -107,26 +119,30 @@ class IntakeGate:
         )
 
     async def _apply_forms(
-        self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float
+        self,
+        batch: Sequence[HeldOutput],
+        decision: FormDecision,
+        deadline: float,
+        bills: Sequence[CallBill],
     ) -> list[ToolAnswered]:
         """Return the answers in the chosen forms, extracts in parallel; the first bears the prompt's cost."""
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._apply_form(output, choice, decision, deadline))
-                for output, choice in zip(batch, decision.choices, strict=True)
+                group.create_task(self._apply_form(output, choice, decision, deadline, bill))
+                for output, choice, bill in zip(batch, decision.choices, bills, strict=True)
             ]
-        first, *others = [task.result() for task in tasks]
-        first = replace(
-            first,
-            intake_tokens=first.intake_tokens + decision.tokens,
-            intake_cached=first.intake_cached + decision.cached_tokens,
-            intake_ms=first.intake_ms + decision.duration_ms,
-            intake_cost=first.intake_cost + decision.cost,
-        )
-        return [first, *others]
+        first, *others = [
+            _with_cost(task.result(), bill.spent) for task, bill in zip(tasks, bills, strict=True)
+        ]
+        return [replace(first, intake_ms=first.intake_ms + decision.duration_ms), *others]
 
     async def _apply_form(
-        self, held_output: HeldOutput, choice: FormChoice, decision: FormDecision, deadline: float
+        self,
+        held_output: HeldOutput,
+        choice: FormChoice,
+        decision: FormDecision,
+        deadline: float,
+        bill: CallBill,
     ) -> ToolAnswered:
         if not choice.is_chosen_by_model:
             preview = replace(
@@ -141,7 +157,7 @@ class IntakeGate:
             case "preview":
                 return replace(held_output.preview, chosen="agent")
         started_at_ms = self._runtime.clock()
-        answer = await self._extract(held_output, choice.instructions, deadline)
+        answer = await self._extract(held_output, choice.instructions, deadline, bill)
         if answer.form != "compact":
             late = answer.chosen == "timeout"
             note = extract_note(choice.instructions, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
@@ -156,21 +172,21 @@ class IntakeGate:
         tokens = preview.tokens + await self._runtime.count_tokens(note)
         return replace(preview, text=preview.text + note, tokens=tokens)
 
-    async def _extract(self, held_output: HeldOutput, instructions: str, deadline: float) -> ToolAnswered:
+    async def _extract(
+        self, held_output: HeldOutput, instructions: str, deadline: float, bill: CallBill
+    ) -> ToolAnswered:
         """Return the extract, or the preview with the reason why there is none."""
         source = OutputSource.from_answer(
             held_output.received.answer, held_output.received.text, held_output.received.full_tokens
         )
         try:
             async with asyncio.timeout_at(deadline):
-                extract = await self._extractor.extract(source, instructions)
+                extract = await self._extractor.extract(source, instructions, bill)
         except TimeoutError:
             return replace(
                 held_output.preview,
                 chosen="timeout",
                 intake_note=text("The extract wasn't ready in time."),
-                intake_tokens=source.tokens,
-                intake_cost=call_cost(self._extractor.models[0].info, Usage(source.tokens, 0)),
             )
         except HelixError as error:
             note = join_sentences(error.what, error.why, error.details, error.fix)
@@ -180,15 +196,22 @@ class IntakeGate:
             return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")
         answer = replace(
             held_output.preview,
-            intake_tokens=extract.spent_tokens,
-            intake_cached=extract.cached_tokens,
             intake_model=extract.model,
             intake_note=extract.rejection or extract.fallback_reason,
-            intake_cost=extract.cost,
         )
         if extract.rejection:
             return answer
         return replace(answer, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
+
+
+def _with_cost(answer: ToolAnswered, spent: Spending) -> ToolAnswered:
+    return replace(
+        answer,
+        intake_tokens=spent.tokens,
+        intake_cached=spent.cached,
+        intake_cost=spent.cost,
+        intake_estimated=spent.estimated,
+    )
 
 
 def extract_note(instructions: str, reason: str) -> str:

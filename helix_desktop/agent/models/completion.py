@@ -29,18 +29,6 @@ _MAX_ATTEMPTS = 4
 _MAX_WAIT_S = 60.0
 
 
-class Completion(msgspec.Struct, frozen=True):
-    """A model's answer, with its tokens in and out, of which the provider had `cached_tokens`.
-
-    `cost` is in US dollars.
-    """
-
-    text: str
-    tokens: int = 0
-    cached_tokens: int = 0
-    cost: float = 0.0
-
-
 class CallMeter:
     """Adds up what the attempts of one call spent: as the provider reported it, else by our count.
 
@@ -50,7 +38,7 @@ class CallMeter:
     """
 
     def __init__(self, info: ModelInfo, input_tokens: int, cached_tokens: int = 0) -> None:
-        self._info, self._input_tokens, self._cached_tokens = info, input_tokens, cached_tokens
+        self._info, self.input_tokens, self._cached_tokens = info, input_tokens, cached_tokens
         self._reported, self._unreported = Spending(), list[str]()
         self._text, self._is_sent = "", False
 
@@ -66,7 +54,8 @@ class CallMeter:
             case RetryScheduled():
                 self.end_attempt()
             case ModelResponse(usage=usage) if usage is not None and usage.input > 0:
-                self._reported += Spending(usage.input + usage.output, call_cost(self._info, usage))
+                cost = call_cost(self._info, usage)
+                self._reported += Spending(usage.input + usage.output, cost, cached=usage.cached)
                 self._text, self._is_sent = "", False
             case ModelResponse(text=text):
                 self._text, self._is_sent = text, True
@@ -78,11 +67,16 @@ class CallMeter:
             self._unreported.append(self._text)
         self._text, self._is_sent = "", False
 
+    @property
+    def needs_input_tokens(self) -> bool:
+        """Whether some attempt counts by `input_tokens`, and these are not known."""
+        return bool(self._unreported) and not self.input_tokens
+
     async def spent(self, counter: TokenCounter) -> Spending:
         """Return what was spent so far."""
         spent = self._reported
         for output_tokens in await counter.count(self._unreported):
-            usage = Usage(self._input_tokens, output_tokens, self._cached_tokens)
+            usage = Usage(self.input_tokens, output_tokens, self._cached_tokens)
             spent += Spending(usage.input + usage.output, call_cost(self._info, usage), estimated=True)
         return spent
 
@@ -121,30 +115,40 @@ async def _stream_limited(model: Model, request: ModelRequest) -> AsyncGenerator
             yield item
 
 
-async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -> Completion:
-    """Return the model's answer. Raises ModelError, also for an empty answer."""
-    async with aclosing(stream_with_retry_limit(model, request)) as items:
-        async for item in items:
-            if isinstance(item, ModelResponse) and item.text.strip():
-                return await completion_of(model.info, request, item, counter)
+class CallBill:
+    """Adds up what several calls spent, those too that failed or were canceled; `spent` is the total."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter, self.spent = counter, Spending()
+
+    async def add(self, meter: CallMeter, request: ModelRequest) -> None:
+        """Add what a call with that request spent."""
+        if meter.needs_input_tokens:
+            texts = [
+                part
+                for message in request.messages
+                for part in (message.text, *(call.arguments for call in message.calls))
+            ]
+            meter.input_tokens = sum(await self._counter.count(texts))
+        spent = await meter.spent(self._counter)  # other calls may be added meanwhile
+        self.spent += spent
+
+
+async def complete(model: Model, request: ModelRequest, bill: CallBill, tokens: int = 0) -> str:
+    """Return the model's answer, and add its cost to the bill; `tokens` of the request, 0: not counted yet.
+
+    Raises ModelError, also for an empty answer.
+    """
+    meter = CallMeter(model.info, tokens)
+    try:
+        async with aclosing(stream_with_retry_limit(model, request, meter)) as items:
+            async for item in items:
+                if isinstance(item, ModelResponse) and item.text.strip():
+                    return item.text
+    finally:
+        await bill.add(meter, request)
     raise InvalidModelResponse(
         _text("Empty response from the model."),
         _text("{model} sent no text.", model=model.info.label),
         _text("Try again, or choose another model."),
     )
-
-
-async def completion_of(
-    info: ModelInfo, request: ModelRequest, answer: ModelResponse, counter: TokenCounter
-) -> Completion:
-    """Return the answer with its usage as the provider reported it, or as we count it."""
-    usage = answer.usage
-    if usage is None or usage.input <= 0:
-        texts = [
-            part
-            for message in request.messages
-            for part in (message.text, *(call.arguments for call in message.calls))
-        ]
-        *input_counts, output_count = await counter.count([*texts, answer.text])
-        usage = Usage(sum(input_counts), output_count)
-    return Completion(answer.text, usage.input + usage.output, usage.cached, call_cost(info, usage))

@@ -176,7 +176,8 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images`
     accompany the shown form and count in `tokens`; the text of the shown form says what they are.
-    `intake_cost` is what models took for the form, in US dollars; `intake_extended_s` are the seconds it
+    `intake_cost` is what models took for the form, in US dollars, `intake_estimated` some of it by our count;
+    `intake_extended_s` are the seconds it
     could take where the policy's were too few for a model that answers slowly. `full_tokens` counts the whole
     output where another form is shown; 0 where it is shown whole, or in a log of an older version. `about`
     says in a few words what the output holds, for its marker; the marker names its digest by the first
@@ -221,6 +222,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     intake_extended_s: int = 0
     excerpt: Excerpt | None = None
     reply: QuestionReply | None = None
+    intake_estimated: bool = False
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):

@@ -50,8 +50,8 @@ class FormChosen(EventBase, frozen=True, tag="form-chosen"):
     """The user chose another shown form for the output recorded as `target`.
 
     For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
-    went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars; `intake_note` says why it
-    was not done the default way.
+    went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars, some of it by our
+    count if `intake_estimated`; `intake_note` says why it was not done the default way.
     """
 
     target: int
@@ -65,6 +65,7 @@ class FormChosen(EventBase, frozen=True, tag="form-chosen"):
     intake_model: str = ""
     intake_note: str = ""
     intake_cost: float = 0.0
+    intake_estimated: bool = False
 
 
 class Pinned(EventBase, frozen=True, tag="pinned"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.models.completion import complete
+from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.effort import Effort
@@ -45,7 +45,7 @@ async def test_the_narrower_setting_counts_and_background_work_has_its_own() -> 
 async def test_a_summary_asks_for_the_background_effort(background: Effort, sent: str) -> None:
     info = ModelInfo("lab", "large", efforts=("low", "high"), effort="high", background_effort=background)
     model = ScriptedModel(lambda _: text_reply("Short."), info)
-    await complete(model, ModelRequest((Message("user", "Extract."),)), WordCounter())
+    await complete(model, ModelRequest((Message("user", "Extract."),)), CallBill(WordCounter()))
     forked = ModelRequest((Message("user", "Which form?"),), cache=CacheHints("key"), effort="high")
-    await complete(model, forked, WordCounter())
+    await complete(model, forked, CallBill(WordCounter()))
     assert [request.effort for request in model.requests] == [sent, "high"]

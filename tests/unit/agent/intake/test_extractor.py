@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.models.completion import CallBill
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.policy import PROFILES
@@ -58,18 +59,19 @@ def request_counts(*models: ScriptedModel) -> list[int]:
 async def test_the_fast_model_is_used_if_the_output_fits_it() -> None:
     """The others get no request."""
     main, fast, long = model("main", 50_000), model("fast", 20_000), model("long", 900_000)
-    result = await extractor(main, fast, long).extract(output(8_000), "names")
+    bill = CallBill(WordCounter())
+    result = await extractor(main, fast, long).extract(output(8_000), "names", bill)
     assert request_counts(fast, main, long) == [1, 0, 0]
     assert (result.model, result.fallback_reason, result.rejection) == ("test/fast", "", "")
     assert "by fast" in result.text
-    assert result.spent_tokens > 8_000
+    assert bill.spent.tokens > 8_000
 
 
 async def test_the_next_model_that_fits_is_used() -> None:
     """From the fast model to the main one to the long one."""
     main, fast, long = model("main", 50_000), model("fast", 9_000), model("long", 900_000)
     for tokens, expected in ((5_000, "fast"), (20_000, "main"), (200_000, "long")):
-        result = await extractor(main, fast, long).extract(output(tokens), "names")
+        result = await extractor(main, fast, long).extract(output(tokens), "names", CallBill(WordCounter()))
         assert result.model == f"test/{expected}"
         assert bool(result.fallback_reason) == (expected != "fast")
 
@@ -84,7 +86,7 @@ async def test_the_next_model_that_fits_is_used() -> None:
 async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None:
     """The result says why it was not the first."""
     main, fast = model("main", 50_000), model("fast", 50_000, [error])
-    result = await extractor(main, fast).extract(output(5_000), "names")
+    result = await extractor(main, fast).extract(output(5_000), "names", CallBill(WordCounter()))
     assert result.model == "test/main"
     assert result.fallback_reason == f"test/fast couldn't write it. {error.what}"
 
@@ -97,7 +99,7 @@ async def test_the_failure_of_all_models_is_reported() -> None:
     )
     long = model("long", 50_000)  # it is there for what fits no other
     with pytest.raises(ModelRequestRejected, match=r"No\."):
-        await extractor(main, fast, long).extract(output(5_000), "names")
+        await extractor(main, fast, long).extract(output(5_000), "names", CallBill(WordCounter()))
     assert request_counts(main, fast, long) == [1, 1, 0]
 
 
@@ -118,20 +120,21 @@ async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_mer
 
     main.extract_script = extract
     source = output(40_000)
-    result = await extractor(main, fast).extract(source, "names")
+    bill = CallBill(WordCounter())
+    result = await extractor(main, fast).extract(source, "names", bill)
     assert request_counts(main, fast) == [4, 0]
     assert "".join(parts_of(main.extract_requests[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
     assert result.fallback_reason == "Extracted from 3 parts."
     assert "[Extract of 40,000 tokens" in result.text
-    assert result.spent_tokens > 40_000
+    assert bill.spent.tokens > 40_000
 
 
 async def test_an_output_too_long_even_in_pieces_loses_its_middle() -> None:
     """Head and tail are read, and the request says what is missing."""
     main = model("main", 5_000)
     source = output(60_000)
-    result = await extractor(main).extract(source, "names")
+    result = await extractor(main).extract(source, "names", CallBill(WordCounter()))
     (part,) = parts_of(main.extract_requests)
     assert result.fallback_reason == "The middle of the output was left out."
     assert part.startswith(source.text[:1_000])
@@ -145,7 +148,7 @@ async def test_failed_pieces_lose_the_middle() -> None:
     main.extract_script = lambda _: (
         [ModelRequestRejected(verbatim("No."))] if len(main.extract_requests) <= 3 else text_reply("found")
     )
-    result = await extractor(main).extract(output(40_000), "names")
+    result = await extractor(main).extract(output(40_000), "names", CallBill(WordCounter()))
     assert result.fallback_reason == "The middle of the output was left out."
 
 
@@ -157,13 +160,14 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
         if len(main.extract_requests) == 1
         else text_reply("found")
     )
-    result = await extractor(main).extract(output(10_000), "names")
+    result = await extractor(main).extract(output(10_000), "names", CallBill(WordCounter()))
     assert result.fallback_reason == "Extracted from 2 parts."
 
 
 async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:
     """The refusal has its length and the limit; the cost is known."""
     main = model("main", 50_000, text_reply("word " * 3_000))
-    result = await extractor(main).extract(output(9_000), "names")
+    bill = CallBill(WordCounter())
+    result = await extractor(main).extract(output(9_000), "names", bill)
     assert "must have fewer than 2,400" in result.rejection
-    assert result.spent_tokens > 12_000
+    assert bill.spent.tokens > 12_000

@@ -13,7 +13,7 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import ModelRequestRejected, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import verbatim
@@ -157,11 +157,11 @@ async def test_choosing_the_current_form_records_nothing() -> None:
 
 
 async def refused(rig: IntakeRig, seq: int, form: Form, instructions: str = "") -> OutputFormUnavailable:
-    """Return the refusal of a form; nothing is recorded."""
-    length = len(rig.conversation.session.log)
+    """Return the refusal of a form; nothing is recorded but what it cost."""
+    length = len(rig.conversation.session.log) - len(rig.events(HandoverDiscarded))
     with pytest.raises(OutputFormUnavailable) as caught:
         await rig.conversation.window.choose_form(seq, form, instructions)
-    assert len(rig.conversation.session.log) == length
+    assert len(rig.conversation.session.log) - len(rig.events(HandoverDiscarded)) == length
     await rig.assert_consistent()
     return caught.value
 
@@ -223,9 +223,10 @@ async def test_an_extract_needs_instructions_and_an_answer() -> None:
     rig = await a_session()
     seq = seq_of(rig, "big")
     assert "needs instructions" in (await refused(rig, seq, "compact", "  ")).what
-    rig.script_extracts(lambda _: text_reply("word " * 500))
+    rig.script_extracts(lambda _: [ModelResponse("word " * 500, usage=Usage(1_300, 500))])
     error = await refused(rig, seq, "compact", "all of it")
     assert (error.what, "fewer than 400" in error.why) == ("The extract wasn't used.", True)
+    assert rig.events(HandoverDiscarded) == [HandoverDiscarded(1_800)]  # it is paid for
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
         ModelRequestRejected(verbatim("The key was refused."))
     ]
@@ -238,17 +239,20 @@ async def test_cancelling_an_extract_changes_nothing() -> None:
     """The user need not wait for it."""
     rig = await a_session()
     rig.script_extracts(lambda _: [asyncio.Event()])
-    length = len(rig.conversation.session.log)
+    shown = shown_text(rig)
     scope = TaskScope()
     extracting = scope.start(
         rig.conversation.window.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting"
     )
-    await rig.wait_until(lambda: rig.updates_of(IntakeProgress))
+    await rig.wait_until(lambda: rig.fast_model.extract_requests)
     extracting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await extracting
     await scope.close()
-    assert len(rig.conversation.session.log) == length
+    assert shown_text(rig) == shown
+    (unused,) = rig.events(HandoverDiscarded)  # its server has the request
+    assert unused.spent > 1_200
+    assert unused.estimated
     assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
     await rig.assert_consistent()
 

@@ -12,7 +12,7 @@ from helix_desktop.agent.session_updates import EventRecorded, IntakeProgress
 from helix_desktop.context.intake.output_form_choice import OPENING
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolCall, Usage
 from helix_desktop.domain.tools import ToolResult
 from tests.support.intake_rig import POLICY, IntakeRig, large_output, three_large_outputs
 from tests.support.scripted_model import ScriptedReply, text_reply, tool_result_texts
@@ -236,13 +236,28 @@ async def test_the_costs_of_questions_and_extracts_are_recorded() -> None:
     assert three_.intake_tokens == 0
 
 
+async def test_a_question_answered_by_a_call_is_paid_for_too() -> None:
+    """As the provider reports; every output stays a preview."""
+    rig = three_large_outputs("")
+    rig.model.question_script = lambda _: [
+        ModelResponse("", (ToolCall("q1", "say", "{}"),), usage=Usage(2_057, 13, 40), stop="calls")
+    ]
+    conversation = await rig.begin()
+    await conversation.run("Go.")
+    first = rig.tool_answers[0]
+    assert (first.form, first.chosen) == ("preview", "rule")
+    assert (first.intake_tokens, first.intake_cached, first.intake_estimated) == (2_070, 40, False)
+
+
 async def test_unreported_tokens_are_counted() -> None:
     """All input and output."""
     rig = three_large_outputs("1: preview\n2: preview\n3: preview")
     conversation = await rig.begin()
     await conversation.run("Go.")
     (question,) = rig.model.question_requests
-    assert rig.tool_answers[0].intake_tokens > sum(len(message.text.split()) for message in question.messages)
+    first = rig.tool_answers[0]
+    assert first.intake_tokens > sum(len(message.text.split()) for message in question.messages)
+    assert first.intake_estimated
 
 
 async def test_progress_is_reported() -> None:

@@ -15,6 +15,7 @@ from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
@@ -202,6 +203,7 @@ async def test_a_stop_keeps_finished_outputs_as_previews(during: str) -> None:
         requests = rig.model.question_requests if during == "question" else rig.fast_model.extract_requests
         await rig.wait_until(lambda: requests)
     await conversation.stop()
+    assert len(rig.events(HandoverDiscarded)) == (during != "other call")  # what was sent is paid for
     assert rig.forms[:3] == [("preview", "rule")] * 3
     assert rig.updates_of(IntakeProgress)[-1:] in ([], [IntakeProgress("idle")])
     await check_valid_stop(rig)
