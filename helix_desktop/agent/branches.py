@@ -41,7 +41,7 @@ class BranchSource(msgspec.Struct, frozen=True):
     `is_open` is True if the transcript belongs to a conversation, which changes it.
     """
 
-    session: str
+    session_id: str
     log: list[RecordedEvent]
     transcript: Transcript
     is_open: bool = False
@@ -62,50 +62,50 @@ class SessionBranches:
         self._store, self._clock = store, clock
         self._find_session, self._open_log = find_session, open_log
 
-    async def open(self, session: str, seq: int = 0, title: str = "") -> Conversation:
+    async def open(self, session_id: str, seq: int = 0, title: str = "") -> Conversation:
         """Create a branch of a session behind event `seq` (0: its last), and return its conversation.
 
         It goes on to the end of the step that this event is part of. Raises InvalidInput if there is no such
         event, or its step still runs.
         """
-        source = await self._read_source(session)
+        source = await self._read_source(session_id)
         return await self._open(source, point_after(source.log, seq), title)
 
-    async def create(self, session: str, seq: int = 0, title: str = "") -> SessionSummary:
+    async def create(self, session_id: str, seq: int = 0, title: str = "") -> SessionSummary:
         """Create a branch as `open` does, without opening it; return its line in the list."""
-        source = await self._read_source(session)
+        source = await self._read_source(session_id)
         summary, _ = await self._create(source, point_after(source.log, seq), title)
         return summary
 
-    async def open_for_edit(self, session: str, seq: int) -> Conversation:
+    async def open_for_edit(self, session_id: str, seq: int) -> Conversation:
         """Create a branch just before the user's message `seq`, with it as its draft.
 
         Raises InvalidInput if the event is no message of the user.
         """
-        source = await self._read_source(session)
+        source = await self._read_source(session_id)
         draft = _message_draft(source.log, seq)
         return await self._open(source, point_before_message(source.log, seq), how="edit", draft=draft)
 
-    async def open_for_rewind(self, session: str, seq: int) -> Conversation:
+    async def open_for_rewind(self, session_id: str, seq: int) -> Conversation:
         """Create a branch just before the user's message `seq`, with it as its draft.
 
         It has the title of the session also where nothing precedes the message. Raises InvalidInput if the
         event is no message of the user.
         """
-        source = await self._read_source(session)
+        source = await self._read_source(session_id)
         point = point_before_message(source.log, seq)
         return await self._open(source, point, how="rewind", draft=_message_draft(source.log, seq))
 
-    async def open_for_retry(self, session: str, seq: int) -> Conversation:
+    async def open_for_retry(self, session_id: str, seq: int) -> Conversation:
         """Create a branch just after the message that began the turn of event `seq`.
 
         `Conversation.retry` then runs the turn again. Raises InvalidInput if the event is in no turn.
         """
-        source = await self._read_source(session)
+        source = await self._read_source(session_id)
         return await self._open(source, point_of_retry(source.log, seq), how="retry")
 
-    async def _read_source(self, session: str) -> BranchSource:
-        return await _read_source(self._store, session, self._find_session(session))
+    async def _read_source(self, session_id: str) -> BranchSource:
+        return await _read_source(self._store, session_id, self._find_session(session_id))
 
     async def _open(
         self,
@@ -146,11 +146,11 @@ async def _store_branch(
 
     Raise StoreError.
     """
-    session, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session, seq)
+    session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
     first = RecordedEvent(seq + 1, now_ms, SessionBranched(parent, seq, title, how))
     counts = source.transcript.counts(upto=seq)
     summary = SessionSummary(
-        session,
+        session_id,
         title,
         now_ms,
         now_ms,
@@ -161,9 +161,9 @@ async def _store_branch(
         branch_seq=seq,
         branch_how=how,
     )
-    await store.commit(Commit(session, [first], summary=summary))
+    await store.commit(Commit(session_id, [first], summary=summary))
     if draft:
-        await store.save_draft(session, draft.text, draft.attachments)
+        await store.save_draft(session_id, draft.text, draft.attachments)
     return summary, first
 
 
@@ -173,13 +173,13 @@ def _is_before_messages(transcript: Transcript, seq: int) -> bool:
     return not users or users[0].seq > seq
 
 
-async def _read_source(store: Store, session: str, open_session: Session | None) -> BranchSource:
+async def _read_source(store: Store, session_id: str, open_session: Session | None) -> BranchSource:
     """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
     if open_session is not None:
-        source = BranchSource(session, list(open_session.log), open_session.transcript, is_open=True)
+        source = BranchSource(session_id, list(open_session.log), open_session.transcript, is_open=True)
     else:
-        log = await store.events(session)
-        source = BranchSource(session, log, await asyncio.to_thread(Transcript, log))
+        log = await store.events(session_id)
+        source = BranchSource(session_id, log, await asyncio.to_thread(Transcript, log))
     _require_branchable(source)
     return source
 

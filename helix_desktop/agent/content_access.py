@@ -118,34 +118,34 @@ class ContentAccess:
         return RecalledMatches(attachment, found.count, found.is_complete)
 
     async def attach_file(
-        self, session: str, path: str, first_line: int = 0, last_line: int = 0
+        self, session_id: str, path: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
         """Store a file of the workspace and return it, or its lines (from 1), as an attachment.
 
         A `last_line` of 0 is the end. A large one enters the window as a preview. Raises InvalidInput for
         what is no text or image of the workspace or too large, StoreError.
         """
-        return await self._attachments.from_workspace(session, path, first_line, last_line)
+        return await self._attachments.from_workspace(session_id, path, first_line, last_line)
 
     async def try_attach_file(
-        self, session: str, path: str, first_line: int = 0, last_line: int = 0
+        self, session_id: str, path: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
         """Return what `attach_file` would, without storing anything. Raises InvalidInput."""
-        return await self._trial.from_workspace(session, path, first_line, last_line)
+        return await self._trial.from_workspace(session_id, path, first_line, last_line)
 
     async def attach_data(
-        self, session: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
+        self, session_id: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
         """Store a file from outside the workspace and return it, or its lines, as an attachment.
 
         It is an image, the text of a PDF, or text. Raises InvalidInput for anything else and for what is too
         large, StoreError.
         """
-        return await self._attachments.from_elsewhere(session, data, name, first_line, last_line)
+        return await self._attachments.from_elsewhere(session_id, data, name, first_line, last_line)
 
-    async def attach_paste(self, session: str, text: str) -> Attachment:
+    async def attach_paste(self, session_id: str, text: str) -> Attachment:
         """Store a long text that was pasted and return it attached. Raises InvalidInput, StoreError."""
-        return await self._attachments.from_paste(session, text)
+        return await self._attachments.from_paste(session_id, text)
 
     async def attach_in_full(self, attachment: Attachment) -> Attachment:
         """Return an attachment that is a preview in full, on the user's word. Raises StoreError."""

@@ -322,7 +322,7 @@ class Conversation:
             await self.session.record(ModeChanged(mode))
         self.permissions.mode = self.session.transcript.mode
         concerned = {self.session.id, *self.subagents.session_ids}
-        self._services.interactive_approver.reevaluate(lambda session, _: session in concerned)
+        self._services.interactive_approver.reevaluate(lambda session_id, _: session_id in concerned)
 
     async def rename(self, title: str) -> None:
         """Set the session's title."""

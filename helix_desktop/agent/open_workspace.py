@@ -111,24 +111,24 @@ class OpenWorkspace:
             await self.models.apply_choice(conversation.session, conversation.is_running)
         self._publish_request_changed()
 
-    async def choose_model(self, session: str, label: str) -> None:
+    async def choose_model(self, session_id: str, label: str) -> None:
         """Use the model PROVIDER/NAME in one open session from now on; empty: the workspace's default.
 
         Raises HelixError if it is not set up, StoreError.
         """
-        conversation = self._open[session]
+        conversation = self._open[session_id]
         await self.models.require_configured(label)  # raises before anything is recorded
         await conversation.session.record(ModelChosen(label))
         await self.models.apply_choice(conversation.session, conversation.is_running)
         conversation.model_choice.accept()
         self._publish_request_changed()
 
-    async def choose_effort(self, session: str, effort: Effort) -> None:
+    async def choose_effort(self, session_id: str, effort: Effort) -> None:
         """Let the model of one open session think so much from now on; empty: as the workspace says.
 
         Raises StoreError.
         """
-        await self._open[session].session.record(EffortChosen(effort))
+        await self._open[session_id].session.record(EffortChosen(effort))
         self._publish_request_changed()
 
     async def refresh_tools(self) -> None:
@@ -151,7 +151,7 @@ class OpenWorkspace:
         return conversation
 
     async def continue_session(
-        self, session: str, handover_seq: int = 0, handover: HandoverMade | None = None
+        self, session_id: str, handover_seq: int = 0, handover: HandoverMade | None = None
     ) -> Conversation:
         """Create a session that begins with a handover of another one, and return its conversation.
 
@@ -161,49 +161,49 @@ class OpenWorkspace:
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
         policy, frame, _ = self.models.shared()
-        source = self.find_open(session)
+        source = self.find_open(session_id)
         if source is not None:
             transcript = source.session.transcript.fork()
         else:
-            transcript = await asyncio.to_thread(Transcript, await self.store.events(session))
+            transcript = await asyncio.to_thread(Transcript, await self.store.events(session_id))
         titles = {summary.title for summary in await self.sessions()}
         window_size, counter = frame.info.window, self.services.counter
         events, contents = await continuation(
-            transcript, session, handover_seq, policy, window_size, counter, titles, handover
+            transcript, session_id, handover_seq, policy, window_size, counter, titles, handover
         )
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(*events, contents=contents)
         return conversation
 
-    async def open_session(self, session: str) -> Conversation:
+    async def open_session(self, session_id: str) -> Conversation:
         """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""
-        conversation = self.find_open(session)
+        conversation = self.find_open(session_id)
         if conversation is not None:
-            self._open[session] = conversation
+            self._open[session_id] = conversation
             return conversation
-        log = await self.store.events(session)
-        return await self._open_log_as(session, log, await asyncio.to_thread(Transcript, log))
+        log = await self.store.events(session_id)
+        return await self._open_log_as(session_id, log, await asyncio.to_thread(Transcript, log))
 
     async def _open_log_as(
-        self, session: str, log: list[RecordedEvent], transcript: Transcript
+        self, session_id: str, log: list[RecordedEvent], transcript: Transcript
     ) -> Conversation:
         """Return the conversation of a session with this log and its reduction."""
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
         listed = await self.store.sessions()
-        if session in self._open:
-            return self._open[session]
+        if session_id in self._open:
+            return self._open[session_id]
         for summary in listed:
             for label, ratio in summary.ratios.items():
                 self.models.ratios.setdefault(label, ratio)  # the newest session comes first
-        conversation = await self._create_conversation(session, log, transcript, listed)
-        if session in self._open:  # opened by another task meanwhile
-            return self._open[session]
-        self._open[session] = conversation
+        conversation = await self._create_conversation(session_id, log, transcript, listed)
+        if session_id in self._open:  # opened by another task meanwhile
+            return self._open[session_id]
+        self._open[session_id] = conversation
         conversation.session.listen(lambda update: self._on_update(conversation.session, update))
         was_interrupted = await conversation.close_interrupted()
         conversation.changes.catch_up_in_background()
-        own_summary = _find_summary(listed, session)
+        own_summary = _find_summary(listed, session_id)
         if own_summary is not None and not was_interrupted:
             with suppress(StoreError):  # another process writes it and corrects its summary
                 await conversation.session.correct_summary(own_summary)
@@ -250,21 +250,21 @@ class OpenWorkspace:
             },
         )
 
-    def _find_session(self, session: str) -> Session | None:
-        conversation = self.find_open(session)
+    def _find_session(self, session_id: str) -> Session | None:
+        conversation = self.find_open(session_id)
         return conversation.session if conversation is not None else None
 
-    async def _open_for_changes(self, session: str) -> Session:
-        return (await self.open_session(session)).session
+    async def _open_for_changes(self, session_id: str) -> Session:
+        return (await self.open_session(session_id)).session
 
-    def _open_log(self, session: str) -> list[RecordedEvent] | None:
+    def _open_log(self, session_id: str) -> list[RecordedEvent] | None:
         """Return the log of an open session or a running subagent; None if it is neither."""
-        conversation = self.find_open(session)
+        conversation = self.find_open(session_id)
         return conversation.session.log if conversation is not None else None
 
-    def _intake_limits(self, session: str) -> tuple[ContextPolicy, int]:
+    def _intake_limits(self, session_id: str) -> tuple[ContextPolicy, int]:
         """Return the policy and the window, in tokens, that what the user attaches in a session enters."""
-        conversation = self.find_open(session)
+        conversation = self.find_open(session_id)
         if conversation is None:
             return self.policy, REFERENCE_WINDOW
         return conversation.window.policy, conversation.model.window
@@ -324,35 +324,35 @@ class OpenWorkspace:
         )
         return conversation
 
-    async def _release_subagent(self, session: str) -> None:
+    async def _release_subagent(self, session_id: str) -> None:
         """Release a subagent that has ended, unless its session was opened."""
-        if session not in self._open:
-            await self._subagents[session].close()
-            self.models.close(session)
-        del self._subagents[session]
+        if session_id not in self._open:
+            await self._subagents[session_id].close()
+            self.models.close(session_id)
+        del self._subagents[session_id]
 
     async def move_in_list(
-        self, session: str, *, pinned: bool | None = None, archived: bool | None = None
+        self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
     ) -> ListPlace:
         """Pin or archive a session, or take either back (None: leave it); return where it was listed.
 
         A session that is pinned leaves the archive. Raises InvalidInput as `Conversation.set_place` does,
         StoreError.
         """
-        conversation = await self.open_session(session)
+        conversation = await self.open_session(session_id)
         previous = conversation.session.transcript.place
         if archived is None:
             archived = previous.archived and not pinned
         await conversation.set_place(ListPlace(previous.pinned if pinned is None else pinned, archived))
         return previous
 
-    async def close_session(self, session: str) -> None:
+    async def close_session(self, session_id: str) -> None:
         """Stop what runs in a session and release it: `open_session` then reads it from the store again."""
-        conversation = self._open.get(session)
+        conversation = self._open.get(session_id)
         if conversation is not None:
             await conversation.close()
-            self._open.pop(session, None)
-            self.models.close(session)
+            self._open.pop(session_id, None)
+            self.models.close(session_id)
 
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
         """Subscribe to the updates of every open session; for subagents, their parents' reports.
@@ -362,14 +362,14 @@ class OpenWorkspace:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def find_open(self, session: str) -> Conversation | None:
+    def find_open(self, session_id: str) -> Conversation | None:
         """Return the conversation of an open session or a running subagent; None if it is neither."""
-        return self._open.get(session) or self._subagents.get(session)
+        return self._open.get(session_id) or self._subagents.get(session_id)
 
-    def publish_external_change(self, session: str) -> None:
+    def publish_external_change(self, session_id: str) -> None:
         """Notify listeners that another process stored something in a session (empty: in any)."""
         for listener in tuple(self._listeners):
-            listener(session, ExternalChange())
+            listener(session_id, ExternalChange())
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
@@ -383,5 +383,5 @@ class OpenWorkspace:
         await self.store.close()
 
 
-def _find_summary(listed: list[SessionSummary], session: str) -> SessionSummary | None:
-    return next((summary for summary in listed if summary.id == session), None)
+def _find_summary(listed: list[SessionSummary], session_id: str) -> SessionSummary | None:
+    return next((summary for summary in listed if summary.id == session_id), None)

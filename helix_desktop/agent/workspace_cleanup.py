@@ -37,9 +37,9 @@ async def redact(
     return await workspace.store.redaction.redact(request, on_progress)
 
 
-async def delete_session(workspace: OpenWorkspace, session: str) -> tuple[str, ...]:
+async def delete_session(workspace: OpenWorkspace, session_id: str) -> tuple[str, ...]:
     """Close a session and its subagents', and move them to the trash; return the trashed ids."""
-    subagents = [session_id.id for session_id in await workspace.sessions(session)]
-    for session_id in (session, *subagents):
-        await workspace.close_session(session_id)
-    return await workspace.store.retention.trash_session(session)
+    subagents = [subagent.id for subagent in await workspace.sessions(session_id)]
+    for each in (session_id, *subagents):
+        await workspace.close_session(each)
+    return await workspace.store.retention.trash_session(session_id)

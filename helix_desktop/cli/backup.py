@@ -35,13 +35,13 @@ def export(args: argparse.Namespace) -> int:
         on_progress = ProgressPrinter().update
         if not args.session:
             return _print_exports([await services.backup.export(workspace.id, place, on_progress)], args.json)
-        session = await find_session(workspace, args.session)
+        session_id = await find_session(workspace, args.session)
         if is_transcript:
-            size = await services.backup.export_transcript(workspace.id, session, place)
+            size = await services.backup.export_transcript(workspace.id, session_id, place)
             document = {"path": str(place), "file_size": size}
             print_out(json.dumps(document, indent=1) if args.json else f"{place}  {format_size(size)}")
             return 0
-        done = await services.backup.export_session(workspace.id, session, place, on_progress)
+        done = await services.backup.export_session(workspace.id, session_id, place, on_progress)
         return _print_exports([done], args.json)
 
     return with_workspace(args, work)
@@ -56,11 +56,11 @@ def import_file(args: argparse.Namespace) -> int:
             print_out(json.dumps(as_builtins(done), indent=1))
         else:
             print_out(translate(import_summary(done)))
-        for session in done.busy:
+        for session_id in done.busy:
             print_notice(
                 tr(
                     "Session {session} is open and wasn't extended. Close it and import again.",
-                    session=session[:8],
+                    session=session_id[:8],
                 )
             )
         return 0 if done.is_complete else FAILED
@@ -139,8 +139,8 @@ def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = F
             print_err(translate(join_sentences(export_summary(export), tr("Verified."))))
         for digest in totals.missing:
             print_notice(tr("The content {digest} is damaged or lost and isn't in the file.", digest=digest))
-        for session in totals.left_out:
+        for session_id in totals.left_out:
             print_notice(
-                tr("The log of session {session} is damaged and isn't in the file.", session=session[:8])
+                tr("The log of session {session} is damaged and isn't in the file.", session=session_id[:8])
             )
     return FAILED if any(export.totals.missing or export.totals.left_out for export in exports) else 0

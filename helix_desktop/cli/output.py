@@ -225,10 +225,10 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
         case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | HandoverFailed():
             counted = event if transcript is None else in_model_tokens(recorded.seq, event, transcript)
             print_err(f"[{rewrite_line(counted)}]")
-        case SubagentStarted(title=title, session=session) if title:
-            print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session)}]")
-        case SubagentStarted(session=session):
-            print_err(f"[{tr('subagent: session {session}', session=session)}]")
+        case SubagentStarted(title=title, session=session_id) if title:
+            print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session_id)}]")
+        case SubagentStarted(session=session_id):
+            print_err(f"[{tr('subagent: session {session}', session=session_id)}]")
         case FilesChanged() | ChangesRecorded() as changed:
             print_err(f"[{_changed_text(changed)}]")
         case EffortRefused(reason=reason) as refused:

@@ -64,8 +64,8 @@ def run_turn(args: argparse.Namespace) -> int:
         task = asyncio.current_task()
         assert task is not None  # a coroutine always runs in a task
 
-        def transcript_of(session: str) -> Transcript | None:
-            opened = workspace.find_open(session)
+        def transcript_of(session_id: str) -> Transcript | None:
+            opened = workspace.find_open(session_id)
             return opened.session.transcript if opened is not None else None
 
         def stop() -> None:
@@ -169,11 +169,11 @@ async def _attach(
     files: Sequence[tuple[Path, int, int]],
 ) -> tuple[Attachment, ...]:
     """Return what goes along with a message: `files`, then those that it mentions. Raises HelixError."""
-    session = conversation.session.id
+    session_id = conversation.session.id
     attachments = []
     for path, first_line, last_line in files:
-        attachments.append(await attach_path(contents, session, root, path, first_line, last_line))
-    return await attach_mentioned_files(contents.attach_file, session, message, attachments)
+        attachments.append(await attach_path(contents, session_id, root, path, first_line, last_line))
+    return await attach_mentioned_files(contents.attach_file, session_id, message, attachments)
 
 
 async def _turn(

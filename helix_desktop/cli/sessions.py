@@ -87,7 +87,11 @@ async def find_session(
     matches = (
         latest
         if session_prefix == "last"
-        else [session for session in session_ids if session_prefix and session.startswith(session_prefix)]
+        else [
+            session_id
+            for session_id in session_ids
+            if session_prefix and session_id.startswith(session_prefix)
+        ]
     )
     if len(matches) == 1 or session_prefix in matches:
         return session_prefix if session_prefix in matches else matches[0]

@@ -31,16 +31,16 @@ class TerminalApprover(FixedApprover):
         self._lock = asyncio.Lock()
         self._uncovered = ""
 
-    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply:
+    async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply:
         """Return the fixed reply; say before the call where it can't be undone, once while that is so."""
-        reply = await super().decide(session, request)
+        reply = await super().decide(session_id, request)
         line = uncovered_line(request.coverage) if request.coverage and reply.decision != "deny" else ""
         if line and line != self._uncovered:
             self._uncovered = line
             print_err(line)
         return reply
 
-    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
         """Return the user's reply; None without a terminal, or once its input has ended."""
         if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
             return None

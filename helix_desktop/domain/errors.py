@@ -283,13 +283,13 @@ class UnknownTool(ToolError):
 
 
 class SubagentFailed(ToolError):
-    """A subagent could not do its task; `session` is where its log is, `delegated` what it took."""
+    """A subagent could not do its task; `session_id` is where its log is, `delegated` what it took."""
 
     def __init__(
-        self, what: str, session: str, why: str = "", fix: str = "", delegated: SubagentUsage | None = None
+        self, what: str, session_id: str, why: str = "", fix: str = "", delegated: SubagentUsage | None = None
     ) -> None:
         super().__init__(what, why, fix)
-        self.session, self.delegated = session, delegated
+        self.session_id, self.delegated = session_id, delegated
 
 
 class ModelNotChosen(HelixError):

@@ -94,17 +94,17 @@ class WorkspaceFileHistory:
         """Note that a call begins; return what changed before it outside all calls, for its session."""
         return await self._run(lambda opened: opened.begin_call(mark))
 
-    async def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
+    async def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
         """Note that a call of a session ended, and return what changed during it; None: nothing did."""
-        return await self._run(lambda opened: opened.end_call(session, call_id))
+        return await self._run(lambda opened: opened.end_call(session_id, call_id))
 
-    async def scan(self, session: str) -> CapturedChanges | None:
+    async def scan(self, session_id: str) -> CapturedChanges | None:
         """Return what changed outside all calls since the last look of any session, for this one."""
-        return await self._run(lambda opened: opened.scan(session))
+        return await self._run(lambda opened: opened.scan(session_id))
 
-    async def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
+    async def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured for a session and not acknowledged yet, oldest first."""
-        return await self._run(lambda opened: opened.unrecorded(session))
+        return await self._run(lambda opened: opened.unrecorded(session_id))
 
     async def acknowledge(self, capture_ids: Sequence[str]) -> None:
         """Note that captures stand in their session's log."""
@@ -139,10 +139,10 @@ class WorkspaceFileHistory:
         return await self._run(lambda opened: opened.plan_revert(changes, captures))
 
     async def revert(
-        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Bring the files of a plan to what is planned and chosen: all of it, or nothing."""
-        return await self._run(lambda opened: opened.revert(session, plan, choices))
+        return await self._run(lambda opened: opened.revert(session_id, plan, choices))
 
     async def include(self, path: str, included: bool) -> None:
         """Cover a place that is not covered, or leave it to the rules again; holds for later starts too.

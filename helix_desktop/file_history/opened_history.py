@@ -101,31 +101,31 @@ class OpenedHistory:
             self._copy_lock.release()
         return captured
 
-    def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
+    def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
         """End a call; if that fails, what it changed is captured later, and stays in `unrecorded`."""
         try:
             with self._readable():
-                return self._captures.end(session, call_id)
+                return self._captures.end(session_id, call_id)
         except BaseException:
-            self._not_ended.append((session, call_id))
+            self._not_ended.append((session_id, call_id))
             raise
 
-    def scan(self, session: str) -> CapturedChanges | None:
+    def scan(self, session_id: str) -> CapturedChanges | None:
         """Capture what changed outside all calls; of too many files from when there are fewer."""
         self._repair()
         if self._tree.has_too_many and time.monotonic() >= self._counts_again_s:
             self._counts_again_s = time.monotonic() + _COUNT_AGAIN_S
             self._tree.has_too_many = False
         with self._readable():
-            captured = self._captures.scan(session)
+            captured = self._captures.scan(session_id)
         self._has_looked = True
         return captured
 
-    def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
+    def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured and not acknowledged."""
         return tuple(
             CapturedChanges(capture, self._list_of(capture))
-            for capture in self._database.captures.unrecorded(session)
+            for capture in self._database.captures.unrecorded(session_id)
         )
 
     def acknowledge(self, capture_ids: Sequence[str]) -> None:
@@ -161,13 +161,13 @@ class OpenedHistory:
             return self._reverts.plan(changes, captures)
 
     def revert(
-        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Take back what is planned and chosen; what changed outside all calls before is captured first."""
         with suppress(StoreUnreadable):  # there may be too many files for that
-            self.scan(session)
+            self.scan(session_id)
         with self._may_discard():
-            return self._reverts.apply(session, plan, choices)
+            return self._reverts.apply(session_id, plan, choices)
 
     def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings, from now on."""

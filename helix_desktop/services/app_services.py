@@ -185,8 +185,8 @@ class AppServices:
             tools.listen(workspace.refresh_tools)
         if isinstance(store, SharedStore):
             store.set_open_sessions(
-                lambda session: any(
-                    conversation.session.id == session for conversation in workspace.conversations
+                lambda session_id: any(
+                    conversation.session.id == session_id for conversation in workspace.conversations
                 )
             )
             store.on_external_change(workspace.publish_external_change)

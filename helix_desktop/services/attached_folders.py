@@ -22,7 +22,7 @@ MAX_LISTED = 1_000
 _SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 
 
-async def attach_folder(contents: ContentAccess, session: str, root: Path, folder: Path) -> Attachment:
+async def attach_folder(contents: ContentAccess, session_id: str, root: Path, folder: Path) -> Attachment:
     """Return a list of what is in a folder, attached; one of the workspace at `root` by its path in it.
 
     Raises InvalidInput if it cannot be read, StoreError.
@@ -34,7 +34,7 @@ async def attach_folder(contents: ContentAccess, session: str, root: Path, folde
         raise InvalidInput(
             _text("Couldn't read {file}.", file=name), system_reason(error), _text("Choose another folder.")
         ) from error
-    return await contents.attach_data(session, listing.encode("utf-8", "replace"), f"{name}/")
+    return await contents.attach_data(session_id, listing.encode("utf-8", "replace"), f"{name}/")
 
 
 def list_folder(folder: Path) -> str:

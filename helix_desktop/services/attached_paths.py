@@ -18,14 +18,14 @@ _NOT_REGULAR = _text("It isn't a regular file")
 
 
 async def attach_path(
-    contents: ContentAccess, session: str, root: Path, path: Path, first_line: int = 0, last_line: int = 0
+    contents: ContentAccess, session_id: str, root: Path, path: Path, first_line: int = 0, last_line: int = 0
 ) -> Attachment:
     """Return a file, or its lines, attached; in the workspace at `root` its changes are followed.
 
     Raises InvalidInput, StoreError.
     """
     if inside := path_inside(root, path):
-        return await contents.attach_file(session, inside, first_line, last_line)
+        return await contents.attach_file(session_id, inside, first_line, last_line)
     try:
         data = await asyncio.to_thread(_read, path)
     except OSError as error:
@@ -34,7 +34,7 @@ async def attach_path(
             _text("{reason}.", reason=error.strerror or str(error)),
             _text("Choose another file."),
         ) from error
-    return await contents.attach_data(session, data, path.name, first_line, last_line)
+    return await contents.attach_data(session_id, data, path.name, first_line, last_line)
 
 
 def path_inside(root: Path, path: Path) -> str:

@@ -51,24 +51,24 @@ class BackupService:
             return await store.export_to(path, record.name, on_progress)
 
     async def export_session(
-        self, workspace_id: str, session: str, path: Path, on_progress: OnProgress = no_progress
+        self, workspace_id: str, session_id: str, path: Path, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Write one session to a file that can be imported. Raises as `export` does."""
         record = self._registry.get(workspace_id)
         async with self._borrow_store(workspace_id) as store:
-            return await store.export_session_to(path, record.name, session, on_progress)
+            return await store.export_session_to(path, record.name, session_id, on_progress)
 
-    async def export_transcript(self, workspace_id: str, session: str, path: Path) -> int:
+    async def export_transcript(self, workspace_id: str, session_id: str, path: Path) -> int:
         """Write a session to a Markdown file; return its size in bytes.
 
         Raises ArchiveWriteFailed, StoreError, WorkspaceMissing.
         """
         async with self._borrow_store(workspace_id) as store:
             titles = {summary.id: summary.title for summary in await store.sessions()}
-            log = await store.events(session)
+            log = await store.events(session_id)
 
         def write() -> int:
-            document = session_markdown(titles.get(session, ""), log)
+            document = session_markdown(titles.get(session_id, ""), log)
             write_text_durably(path, document)
             return len(document.encode())
 

@@ -53,10 +53,10 @@ class WorkspaceHistoryStorage:
         if not unlisted:
             return gone  # the trash has no index: it is found by reading every entry's record
         trash = await self._store.retention.trash()
-        for session in unlisted - {summary.id for summary in trash.sessions}:
+        for session_id in unlisted - {summary.id for summary in trash.sessions}:
             # Of a deleted session that branches begin with, the part of the log is left that they need.
-            events = (recorded.event for recorded in await self._store.events(session))
-            gone |= captures[session] - {
+            events = (recorded.event for recorded in await self._store.events(session_id))
+            gone |= captures[session_id] - {
                 event.capture for event in events if isinstance(event, ChangesRecorded)
             }
         return gone

@@ -33,12 +33,18 @@ class Link:
 
     workspace_id: str
     digest: str = ""
-    session: str = ""
+    session_id: str = ""
 
     @property
     def text(self) -> str:
         """Return the link as text."""
-        place = f"content/{self.digest}" if self.digest else f"session/{self.session}" if self.session else ""
+        place = (
+            f"content/{self.digest}"
+            if self.digest
+            else f"session/{self.session_id}"
+            if self.session_id
+            else ""
+        )
         return f"{SCHEME}{place or 'open'}?workspace={self.workspace_id}"
 
 

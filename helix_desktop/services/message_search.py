@@ -42,7 +42,7 @@ class MessageHit(NamedTuple):
     """
 
     workspace_id: str
-    session: str
+    session_id: str
     seq: int
     at_ms: int
     speaker: Speaker

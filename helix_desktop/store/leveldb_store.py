@@ -146,9 +146,9 @@ class LevelDbStore(StoreSearch):
         )
         self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
-    async def events(self, session: str) -> list[RecordedEvent]:
+    async def events(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
-        return await self._run_query(lambda view: read_events(view, session))
+        return await self._run_query(lambda view: read_events(view, session_id))
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions, last updated first."""
@@ -203,51 +203,51 @@ class LevelDbStore(StoreSearch):
         """Return counts and sizes of the store."""
         return await self._run_query(read_totals)
 
-    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+    async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft.
 
         Raise StoreWriteFailed.
         """
         self._check_open()
-        keys.session_bytes(session)
+        keys.session_bytes(session_id)
         draft = Draft(text, tuple(attachments))
 
         def change(stored: Draft) -> Draft:
             return msgspec.structs.replace(stored, text=draft.text, attachments=draft.attachments)
 
-        await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change), draft.size)
+        await self._write_rows(lambda batch: ROWS.draft.change(batch, session_id, change), draft.size)
 
-    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+    async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
         """Save what came so far of an answer, until it is recorded; None: delete it.
 
         Raise StoreWriteFailed.
         """
         self._check_open()
-        keys.session_bytes(session)
+        keys.session_bytes(session_id)
 
         def change(stored: Draft) -> Draft:
             return msgspec.structs.replace(stored, partial_answer=answer)
 
-        await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change))
+        await self._write_rows(lambda batch: ROWS.draft.change(batch, session_id, change))
 
-    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+    async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, until their answers are recorded; empty: delete it.
 
         Raise StoreWriteFailed.
         """
         self._check_open()
-        keys.session_bytes(session)
+        keys.session_bytes(session_id)
 
         def change(stored: Draft) -> Draft:
             return msgspec.structs.replace(stored, partial_outputs=tuple(outputs))
 
         size = sum(len(output.text) for output in outputs)
-        await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change), size)
+        await self._write_rows(lambda batch: ROWS.draft.change(batch, session_id, change), size)
 
-    async def draft(self, session: str) -> Draft:
+    async def draft(self, session_id: str) -> Draft:
         """Return the unsent text and attachments, and what came of answers and outputs not recorded yet."""
-        keys.session_bytes(session)
-        draft = await self._run_query(lambda view: ROWS.draft.get(view, session))
+        keys.session_bytes(session_id)
+        draft = await self._run_query(lambda view: ROWS.draft.get(view, session_id))
         return draft if draft is not None else Draft()
 
     async def tools(self) -> tuple[str, ...]:

@@ -42,10 +42,10 @@ async def opened(folder: Path) -> OpenWorkspace:
     return AgentRig(ScriptedModel(replies_in_order())).create_workspace(store, PROFILES["balanced"])
 
 
-async def cold_ms(folder: Path, session: str) -> float:
+async def cold_ms(folder: Path, session_id: str) -> float:
     """Return the milliseconds in which a session opens in a workspace that has just been opened."""
     workspace = await opened(folder)
-    duration = await timed_ms(lambda: workspace.open_session(session))
+    duration = await timed_ms(lambda: workspace.open_session(session_id))
     await workspace.close()
     return duration
 
@@ -69,8 +69,8 @@ async def measure(folder: Path) -> list[Figure]:
     await workspace.close()
     cold: dict[str, list[float]] = {"long": [], branches[0]: []}
     for number in range(ROUNDS):
-        for session in sorted(cold, reverse=bool(number % 2)):
-            cold[session].append(await cold_ms(folder, session))
+        for session_id in sorted(cold, reverse=bool(number % 2)):
+            cold[session_id].append(await cold_ms(folder, session_id))
     return [
         ("branch of an open session of 100,000 events at its end, ms", statistics.median(at_end), "<= 100"),
         ("the same in its middle, stored, ms", statistics.median(in_middle), "<= 100"),

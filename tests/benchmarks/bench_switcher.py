@@ -82,8 +82,8 @@ async def _fill(store: LevelDbStore) -> None:
         await store.commit(Commit(name, events=events, summary=make_summary(name, updated=number)))
 
 
-def _reader(store: LevelDbStore, session: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
-    return lambda: store.events(session)
+def _reader(store: LevelDbStore, session_id: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
+    return lambda: store.events(session_id)
 
 
 async def _search(search: MessageSearch, query: str) -> float:

@@ -71,34 +71,36 @@ class Tree:
         return sorted(self.logs)[number % len(self.logs)]
 
 
-async def record(stores: list[Store], tree: Tree, session: str, event: Event, data: bytes = b"") -> None:
+async def record(stores: list[Store], tree: Tree, session_id: str, event: Event, data: bytes = b"") -> None:
     """Record an event in both stores, with a content, and expect it in the log."""
-    log = tree.logs[session]
+    log = tree.logs[session_id]
     recorded = RecordedEvent(len(log) + 1, START_MS, event)
-    summary = make_summary(session, START_MS + len(log))
-    if session in tree.trashed:
+    summary = make_summary(session_id, START_MS + len(log))
+    if session_id in tree.trashed:
         summary = msgspec.structs.replace(summary, trashed=START_MS)
     log.append(recorded)
     for store in stores:
-        await store.commit(Commit(session, [recorded], [make_content(data)] if data else [], summary=summary))
+        await store.commit(
+            Commit(session_id, [recorded], [make_content(data)] if data else [], summary=summary)
+        )
 
 
 async def do(stores: list[Store], tree: Tree, step: Step) -> None:
     """Run a step on both stores, and on what is expected."""
-    session = tree.name(step.number)
+    session_id = tree.name(step.number)
     match step.action:
         case "say":
             text = f"{step.seq} {SECRETS[step.number % 2]}" if step.seq % 2 else f"plain {step.seq}"
-            await record(stores, tree, session, UserSpoke(text, 1))
+            await record(stores, tree, session_id, UserSpoke(text, 1))
         case "use":
             data = f"output {step.seq % 7}".encode()
             if digest_of(data) not in tree.forgotten:
-                await record(stores, tree, session, tool_answer_event(1, data).event, data)
+                await record(stores, tree, session_id, tool_answer_event(1, data).event, data)
         case "branch":
-            seq, tree.branches = 1 + step.seq % len(tree.logs[session]), tree.branches + 1
+            seq, tree.branches = 1 + step.seq % len(tree.logs[session_id]), tree.branches + 1
             name = f"b{tree.branches:02}"
-            tree.logs[name] = tree.logs[session][:seq]
-            await record(stores, tree, name, SessionBranched(session, seq, name))
+            tree.logs[name] = tree.logs[session_id][:seq]
+            await record(stores, tree, name, SessionBranched(session_id, seq, name))
         case "trash" if len(tree.trashed) == len(tree.logs) - 1:
             pass  # one is left to go on with
         case "trash" | "restore":
@@ -107,11 +109,11 @@ async def do(stores: list[Store], tree: Tree, step: Step) -> None:
                     store.retention.trash_session
                     if step.action == "trash"
                     else store.retention.restore_session
-                )(session)
+                )(session_id)
                 for store in stores
             ]
             assert results[0] == results[1]
-            (tree.trashed.add if step.action == "trash" else tree.trashed.discard)(session)
+            (tree.trashed.add if step.action == "trash" else tree.trashed.discard)(session_id)
         case _:
             await clean(stores, tree, step)
 
@@ -120,8 +122,8 @@ async def clean(stores: list[Store], tree: Tree, step: Step) -> None:
     """Empty the trash, clean up what nothing names, or forget a text or an output."""
     match step.action:
         case "delete":
-            session = tree.name(step.number)
-            deleted = [await store.retention.delete_permanently((), [session]) for store in stores]
+            session_id = tree.name(step.number)
+            deleted = [await store.retention.delete_permanently((), [session_id]) for store in stores]
             assert deleted[0].sessions == deleted[1].sessions
             assert deleted[0].digests == deleted[1].digests
             assert deleted[0].with_branches == deleted[1].with_branches
@@ -131,8 +133,8 @@ async def clean(stores: list[Store], tree: Tree, step: Step) -> None:
         case "empty":
             emptied = [await store.retention.empty_trash() for store in stores]
             assert set(emptied[0].sessions) == set(emptied[1].sessions) == tree.trashed
-            for session in tree.trashed:
-                del tree.logs[session]
+            for session_id in tree.trashed:
+                del tree.logs[session_id]
             tree.trashed.clear()
         case "clean":
             for store in stores:
@@ -148,20 +150,20 @@ async def clean(stores: list[Store], tree: Tree, step: Step) -> None:
             found = [await store.redaction.redact(request) for store in stores]
             assert found[0].events == found[1].events
             tree.forgotten |= set() if is_text else {digest}
-            for session, log in tree.logs.items():
-                stored = await stores[0].events(session)
+            for session_id, log in tree.logs.items():
+                stored = await stores[0].events(session_id)
                 assert [entry.seq for entry in stored] == [entry.seq for entry in log]
-                tree.logs[session] = stored
+                tree.logs[session_id] = stored
                 assert not (is_text and request.text in repr(stored))
 
 
 async def check(store: Store, tree: Tree) -> None:
     """Assert that every log is whole, nothing forgotten is left, and what is named can be read."""
     assert {summary.id for summary in await store.sessions()} == tree.logs.keys() - tree.trashed
-    for session, log in tree.logs.items():
-        assert await store.events(session) == log
+    for session_id, log in tree.logs.items():
+        assert await store.events(session_id) == log
         named = {digest for entry in log for digest in digests_in(entry.event)}
-        assert set(await store.retention.session_digests(session)) == named
+        assert set(await store.retention.session_digests(session_id)) == named
         for digest in named:
             try:
                 assert digest_of(await store.get(digest)) == digest

@@ -57,10 +57,10 @@ def recorded(seq: int, event: Event) -> RecordedEvent:
     return RecordedEvent(seq, START_MS + seq, event)
 
 
-async def commit(store: Store, session: str, *events: RecordedEvent, data: bytes = b"") -> None:
+async def commit(store: Store, session_id: str, *events: RecordedEvent, data: bytes = b"") -> None:
     """Commit events with a summary and perhaps a content."""
     contents = [make_content(data)] if data else []
-    await store.commit(Commit(session, events, contents, summary=make_summary(session)))
+    await store.commit(Commit(session_id, events, contents, summary=make_summary(session_id)))
 
 
 async def branch(store: Store, name: str, parent: str, seq: int) -> None:
@@ -77,9 +77,9 @@ async def family(store: Store) -> None:
     await commit(store, "c", user_message_event(6, "deepest"))
 
 
-async def kinds(store: Store, session: str) -> list[str]:
+async def kinds(store: Store, session_id: str) -> list[str]:
     """Return the log as words: what each event says."""
-    log = await store.events(session)
+    log = await store.events(session_id)
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
     return [
         getattr(entry.event, "digest", "")[:4] or getattr(entry.event, "title", "") or "message"

@@ -60,10 +60,10 @@ Action = Literal[
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One call; most actions use `bodies` and `session`."""
+    """One call; most actions use `bodies` and `session_id`."""
 
     action: Action
-    session: str
+    session_id: str
     bodies: tuple[int, ...]
 
 
@@ -72,7 +72,7 @@ steps = st.builds(
     action=st.sampled_from(
         (*get_args(Action), "name", "name", "hide", "collect", "empty", "empty", "delete")
     ),
-    session=st.sampled_from(SESSIONS),
+    session_id=st.sampled_from(SESSIONS),
     bodies=st.lists(st.integers(0, len(BODIES) - 1), min_size=1, max_size=3).map(tuple),
 )
 
@@ -82,15 +82,15 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
     digests = [digest_of(BODIES[body]) for body in step.bodies]
     match step.action:
         case "put":
-            await store.commit(Commit(step.session, contents=[_content(body) for body in step.bodies]))
+            await store.commit(Commit(step.session_id, contents=[_content(body) for body in step.bodies]))
         case "name":
             await name(store, step)
         case "wait":
             clock.now += 13 * HOUR_MS
         case "hide":
-            return await store.retention.trash_session(step.session)
+            return await store.retention.trash_session(step.session_id)
         case "show":
-            return await store.retention.restore_session(step.session)
+            return await store.retention.restore_session(step.session_id)
         case "recall" | "pin" | "unpin":
             await use(store, step, [digest for digest in digests if await store.find(digest)])
         case "forget":
@@ -106,20 +106,20 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
 
 async def name(store: Store, step: Step) -> None:
     """Store events together with the contents they reference."""
-    last = len(await store.events(step.session))
+    last = len(await store.events(step.session_id))
     log = [
         (handover_event if body >= len(PLAIN) else tool_answer_event)(last + index, BODIES[body])
         for index, body in enumerate(step.bodies, 1)
     ]
-    parent = "s" if step.session == "child of s" else ""
-    line = msgspec.structs.replace(make_summary(step.session, last), parent=parent)
-    await store.commit(Commit(step.session, log, [_content(body) for body in step.bodies], summary=line))
+    parent = "s" if step.session_id == "child of s" else ""
+    line = msgspec.structs.replace(make_summary(step.session_id, last), parent=parent)
+    await store.commit(Commit(step.session_id, log, [_content(body) for body in step.bodies], summary=line))
 
 
 async def use(store: Store, step: Step, stored: list[str]) -> None:
     """Recall, pin or unpin stored contents."""
     if step.action == "recall":
-        await store.commit(Commit(step.session, recalls=stored))
+        await store.commit(Commit(step.session_id, recalls=stored))
     elif stored:
         await store.retention.pin(stored[0], step.action == "pin")
 
@@ -131,8 +131,8 @@ async def clean(store: Store, step: Step, digests: list[str], clock: TickingCloc
     if step.bodies[0] % 4:  # jump so that it makes a difference, most of the time
         clock.now += 2 * DAY_MS
     if step.action == "delete":
-        would = await store.retention.delete_permanently(digests, [step.session], dry_run=True)
-        deleted = await store.retention.delete_permanently(digests, [step.session])
+        would = await store.retention.delete_permanently(digests, [step.session_id], dry_run=True)
+        deleted = await store.retention.delete_permanently(digests, [step.session_id])
         assert would == deleted
         return deleted.digests, deleted.sessions, deleted.staying.entries, deleted.with_branches
     if step.action == "empty":
@@ -162,13 +162,13 @@ async def check(store: Store, forgotten: set[str]) -> None:
     assert totals.size == sum(entry.size for entry in entries)
     assert totals.stored_size == sum(entry.stored_size for entry in entries)
     reference_counts: dict[str, int] = {}
-    for session in SESSIONS:
+    for session_id in SESSIONS:
         referenced: set[str] = set()
-        for recorded in await store.events(session):
+        for recorded in await store.events(session_id):
             for digest in digests_in(recorded.event):
                 reference_counts[digest] = reference_counts.get(digest, 0) + 1
                 referenced.add(digest)
-        assert set(await store.retention.session_digests(session)) == referenced
+        assert set(await store.retention.session_digests(session_id)) == referenced
     reached = list(reference_counts)
     for digest in reached:
         try:

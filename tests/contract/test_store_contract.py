@@ -250,8 +250,10 @@ async def test_invalid_cursors_and_limits_are_refused(store: Store) -> None:
 
 
 async def test_sessions_come_last_updated_first(store: Store) -> None:
-    for session, updated in (("a", 5), ("b", 9), ("c", 7), ("d", 7)):
-        await store.commit(Commit(session, [user_message_event(1)], summary=make_summary(session, updated)))
+    for session_id, updated in (("a", 5), ("b", 9), ("c", 7), ("d", 7)):
+        await store.commit(
+            Commit(session_id, [user_message_event(1)], summary=make_summary(session_id, updated))
+        )
     await store.commit(Commit("a", [user_message_event(2)], summary=make_summary("a", 8, "renamed")))
     assert [(session.id, session.title) for session in await store.sessions()] == [
         ("b", "a title"),
@@ -263,22 +265,22 @@ async def test_sessions_come_last_updated_first(store: Store) -> None:
 
 
 async def test_session_names_with_a_common_prefix_stay_separate(store: Store) -> None:
-    for session in ("s", "s1", "s1/x", "ß"):
-        await store.commit(Commit(session, [user_message_event(1, session)]))
-    for session in ("s", "s1", "s1/x", "ß"):
-        assert await store.events(session) == [user_message_event(1, session)]
+    for session_id in ("s", "s1", "s1/x", "ß"):
+        await store.commit(Commit(session_id, [user_message_event(1, session_id)]))
+    for session_id in ("s", "s1", "s1/x", "ß"):
+        assert await store.events(session_id) == [user_message_event(1, session_id)]
 
 
-@pytest.mark.parametrize("session", ["", "a\0b", "x" * 201])
-async def test_invalid_session_names_are_refused(store: Store, session: str) -> None:
+@pytest.mark.parametrize("session_id", ["", "a\0b", "x" * 201])
+async def test_invalid_session_names_are_refused(store: Store, session_id: str) -> None:
     with pytest.raises(ValueError, match="session id"):
-        await store.commit(Commit(session, [user_message_event(1)]))
+        await store.commit(Commit(session_id, [user_message_event(1)]))
     with pytest.raises(ValueError, match="session id"):
-        await store.events(session)
+        await store.events(session_id)
     with pytest.raises(ValueError, match="session id"):
-        await store.draft(session)
+        await store.draft(session_id)
     with pytest.raises(ValueError, match="session id"):
-        await store.save_draft(session, "x")
+        await store.save_draft(session_id, "x")
 
 
 async def test_a_summary_of_another_session_is_refused(store: Store) -> None:

@@ -35,7 +35,7 @@ SESSIONS = ["s", "s1", "ß"]
 class Step(msgspec.Struct, frozen=True):
     """One commit, or a draft; `skip` leaves a gap in the log, so that the step must be refused."""
 
-    session: str
+    session_id: str
     stored: tuple[int, ...]
     referenced: tuple[int, ...]
     recalls: tuple[int, ...]
@@ -47,7 +47,7 @@ class Step(msgspec.Struct, frozen=True):
 bodies = st.integers(0, len(BODIES) - 1)
 steps = st.builds(
     Step,
-    session=st.sampled_from(SESSIONS),
+    session_id=st.sampled_from(SESSIONS),
     stored=st.lists(bodies, max_size=3).map(tuple),
     referenced=st.lists(bodies, max_size=3).map(tuple),
     recalls=st.lists(bodies, max_size=2).map(tuple),
@@ -73,15 +73,15 @@ async def run(store: Store, step: Step, last: int) -> str:
     try:
         await store.commit(
             Commit(
-                step.session,
+                step.session_id,
                 log_of(step, last),
                 stored,
                 recalls,
-                make_summary(step.session, last) if step.summary else None,
+                make_summary(step.session_id, last) if step.summary else None,
             )
         )
         if step.draft is not None:
-            await store.save_draft(step.session, step.draft)
+            await store.save_draft(step.session_id, step.draft)
     except (ValueError, HelixError) as error:
         return f"{type(error).__name__}: {error}"
     return ""
@@ -98,8 +98,8 @@ async def state(store: Store) -> dict[str, object]:
     entries = (await store.page()).entries
     totals = await store.totals()
     return {
-        "events": [await store.events(session) for session in SESSIONS],
-        "drafts": [(await store.draft(session)).text for session in SESSIONS],
+        "events": [await store.events(session_id) for session_id in SESSIONS],
+        "drafts": [(await store.draft(session_id)).text for session_id in SESSIONS],
         "sessions": await store.sessions(),
         "entries": [comparable(entry) for entry in entries],
         "alone": [comparable(await store.entry(entry.digest)) for entry in entries],
@@ -114,7 +114,7 @@ async def compare(script: list[Step], folder: Path) -> None:
     twin: Store = MemoryStore(TickingClock())
     try:
         for step in script:
-            last = len(await twin.events(step.session))
+            last = len(await twin.events(step.session_id))
             assert await run(durable, step, last) == await run(twin, step, last)
         assert await state(durable) == await state(twin)
         stored = sum(entry.stored_size for entry in (await durable.page()).entries)

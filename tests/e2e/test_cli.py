@@ -74,21 +74,21 @@ async def test_a_turn_is_reported_as_events_in_order_and_continues_its_session(c
     ]
     assert lines[-1].event == TurnEnded("done")
     assert all(line.event.demo for line in lines if isinstance(line.event, AssistantSpoke))
-    (session,) = {line.session for line in lines}
+    (session_id,) = {line.session for line in lines}
 
     second = await cli.run("And now?", "--json", "--session", "last")
     assert second.code == 0
-    assert {line.session for line in second.lines} == {session}
+    assert {line.session for line in second.lines} == {session_id}
     assert second.lines[0].seq == lines[-1].seq + 1
 
-    third = await cli.run("Once more, für mich", "--session", session[:10])
+    third = await cli.run("Once more, für mich", "--session", session_id[:10])
     assert third.code == 0
     assert "offline demo model" in third.out.decode()
     assert "[list_directory .: ok, " in third.err
     other = await cli.run("Hello", "--json")
-    assert {line.session for line in other.lines} != {session}
+    assert {line.session for line in other.lines} != {session_id}
     listed = await cli("timeline", "--workspace", "ws", "--json")
-    assert {row["session"] for row in listed.json} == {session, other.lines[0].session}
+    assert {row["session"] for row in listed.json} == {session_id, other.lines[0].session}
 
 
 async def test_files_go_along_with_a_message(cli: Cli) -> None:

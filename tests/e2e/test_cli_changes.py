@@ -45,8 +45,8 @@ async def cli(tmp_path: Path) -> Cli:
     )
     async with ChatServer(replies) as server:
         first = await cli.run_with_server(server.base_url, "Change it", "--yes")
-        session = first.lines[0].session
-        second = await cli.run_with_server(server.base_url, "And now", "--yes", "--session", session)
+        session_id = first.lines[0].session
+        second = await cli.run_with_server(server.base_url, "And now", "--yes", "--session", session_id)
         assert (first.code, second.code) == (0, 0), (first, second)
     return cli
 
@@ -57,14 +57,14 @@ async def changes(cli: Cli, *args: str) -> CommandResult:
 
 
 @asynccontextmanager
-async def open_in_window(cli: Cli, session: str) -> AsyncIterator[WorkspaceChanges]:
+async def open_in_window(cli: Cli, session_id: str) -> AsyncIterator[WorkspaceChanges]:
     """Have the workspace and its session open in another process's place: this one."""
     services = AppServices(DataDir(cli.data), os.environ)
     try:
         record = services.registry.find_by_path(cli.project)
         assert record is not None
         workspace = await services.open_workspace(record.id)
-        await workspace.open_session(session)
+        await workspace.open_session(session_id)
         yield workspace.changes
     finally:
         await services.close()

@@ -165,7 +165,7 @@ async def test_all_of_it_works_with_a_running_owner(tmp_path: Path) -> None:
     registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
     record = registry.add(cli.project)
     owner = await SharedStore.open(registry.store_folder(record.id), record.id)
-    owner.set_open_sessions(lambda session: session == "open")
+    owner.set_open_sessions(lambda session_id: session_id == "open")
     await owner.commit(
         Commit("open", [tool_answer_event(1, CONTENT.data)], [CONTENT], summary=make_summary("open"))
     )

@@ -55,16 +55,16 @@ async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -
     return CommandResult(rest.code, output[: output.rfind(b"\n") + 1], rest.err)
 
 
-async def stored(cli: Cli, session: str) -> list[RecordedEvent]:
+async def stored(cli: Cli, session_id: str) -> list[RecordedEvent]:
     """Return a session's events as the store returns them to a new process, each content verified."""
     # Waiting like a user's next start: a child that the killed process was just creating holds the lock until
     # it executes its program.
     store = await open_as_owner(cli.store, cli.store.parent.name)
     try:
         assert store.health.report is None
-        events = await store.events(session)
+        events = await store.events(session_id)
         listed = {session.id: session for session in await store.sessions()}
-        assert listed[session].events == len(events)
+        assert listed[session_id].events == len(events)
         for digest in {digest for event in events for digest in digests_in(event.event)}:
             assert digest_of(await store.get(digest)) == digest
         return events

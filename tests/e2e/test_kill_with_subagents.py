@@ -64,16 +64,16 @@ async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
-    session, missing = "", list(signs)
+    session_id, missing = "", list(signs)
     async with asyncio.timeout(COMMAND_TIMEOUT_S):
         while missing:
             line = (await process.stdout.readline()).decode()
             assert line, "it ended by itself"
-            session = line.split()[0]
+            session_id = line.split()[0]
             missing = [word for word in missing if word not in line]
     process.kill()
     await process.communicate()
-    return session
+    return session_id
 
 
 def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
@@ -114,11 +114,11 @@ async def test_an_interrupted_turn_with_subagents_is_continued(
     (tmp_path / "ws" / "a.txt").write_text("words\n")
     slow = Slow()
     async with ChatServer(slow) as server:
-        session = await killed_after(tmp_path, server, *signs)
+        session_id = await killed_after(tmp_path, server, *signs)
         slow.killed = True
         services = AppServices(DataDir(tmp_path / "data"), {})
         workspace = await kill_target.open_project_workspace(services, tmp_path / "ws", server.base_url)
-        conversation = await workspace.open_session(session)
+        conversation = await workspace.open_session(session_id)
         log = conversation.session.log
         assert [(end.how, end.interruption) for end in facts(log, TurnEnded)] == [("interrupted", "crash")]
         sessions = {fact.call_id: fact.session for fact in facts(log, SubagentStarted)}

@@ -20,13 +20,13 @@ from helix_desktop.services.app_services import AppServices
 MODEL, WINDOW = "box/small", 32_000
 
 
-def print_update(session: str, update: Update) -> None:
+def print_update(session_id: str, update: Update) -> None:
     """Print a line for an update."""
     match update:
         case EventRecorded(recorded=recorded):
-            print(session, msgspec.json.encode(recorded.event).decode(), flush=True)  # noqa: T201 - it is its voice
+            print(session_id, msgspec.json.encode(recorded.event).decode(), flush=True)  # noqa: T201 - it is its voice
         case SubagentProgress(phase=phase, steps=steps):
-            print(session, f"subagent {phase} after {steps}", flush=True)  # noqa: T201 - it is its voice
+            print(session_id, f"subagent {phase} after {steps}", flush=True)  # noqa: T201 - it is its voice
 
 
 async def open_project_workspace(services: AppServices, project: Path, base_url: str) -> OpenWorkspace:

@@ -63,35 +63,37 @@ class MemoryFileHistory:
         self._running[mark.session, mark.call_id] = mark, {}, others
         return outside
 
-    async def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
+    async def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
         """Note that a call ended."""
         if self.error is not None:
             raise self.error
         await self.gate.wait()
-        if (session, call_id) not in self._running:
+        if (session_id, call_id) not in self._running:
             return None
-        mark = self._running[session, call_id][0]
+        mark = self._running[session_id, call_id][0]
         self._assign(self._compare(mark.paths))
-        mark, changes, others = self._running.pop((session, call_id))
+        mark, changes, others = self._running.pop((session_id, call_id))
         source: ChangeSource = "command" if mark.paths is None else "tool"
-        return self._capture(session, source, changes.values(), call_id=call_id, others=tuple(sorted(others)))
+        return self._capture(
+            session_id, source, changes.values(), call_id=call_id, others=tuple(sorted(others))
+        )
 
-    async def scan(self, session: str) -> CapturedChanges | None:
+    async def scan(self, session_id: str) -> CapturedChanges | None:
         """Return what changed outside all calls."""
-        return await self._scan(session, None)
+        return await self._scan(session_id, None)
 
-    async def _scan(self, session: str, paths: Sequence[str] | None) -> CapturedChanges | None:
+    async def _scan(self, session_id: str, paths: Sequence[str] | None) -> CapturedChanges | None:
         if self.error is not None:
             raise self.error
         found = self._compare(paths)
         if self._running:
             self._assign(found)
             return None
-        return self._capture(session, "outside", found)
+        return self._capture(session_id, "outside", found)
 
-    async def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
+    async def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
         """Return what was not acknowledged yet."""
-        return tuple(found for found in self._unrecorded.values() if found.capture.session == session)
+        return tuple(found for found in self._unrecorded.values() if found.capture.session == session_id)
 
     @property
     def unrecorded_ids(self) -> tuple[str, ...]:
@@ -153,10 +155,10 @@ class MemoryFileHistory:
         )
 
     async def revert(
-        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Bring the files to what is planned and chosen, or none of them."""
-        await self._scan(session, None)
+        await self._scan(session_id, None)
         if late := tuple(file.path for file in plan.files if self._present(file.path) != file.present):
             raise RevertRefused(verbatim("A file changed meanwhile."), paths=late)
         for file in plan.files:
@@ -166,7 +168,7 @@ class MemoryFileHistory:
             elif file.present is not None:
                 self._files.remove(file.path)
         found = self._compare(None)
-        return self._capture(session, "revert", found, reverts=plan.captures, scope=plan.scope)
+        return self._capture(session_id, "revert", found, reverts=plan.captures, scope=plan.scope)
 
     def _present(self, path: str) -> FileState | None:
         data = self._files.read(path)
@@ -201,7 +203,7 @@ class MemoryFileHistory:
                 changes[change.path] = replace(change, before=first.before, shared=is_shared)
 
     def _capture(
-        self, session: str, source: ChangeSource, found: Iterable[FileChange], **fields: object
+        self, session_id: str, source: ChangeSource, found: Iterable[FileChange], **fields: object
     ) -> CapturedChanges | None:
         changes = ChangeList(tuple(change for change in found if change.before != change.after))
         if not changes.changes:
@@ -209,7 +211,7 @@ class MemoryFileHistory:
         data = changes.encode()
         self._contents[digest_of(data)] = data
         number = next(self._ids)
-        capture = Capture(f"c{number}", session, source, digest_of(data), number)
+        capture = Capture(f"c{number}", session_id, source, digest_of(data), number)
         captured = CapturedChanges(replace(capture, **fields), changes)
         self._unrecorded[captured.capture.id] = captured
         return captured

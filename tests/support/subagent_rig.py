@@ -96,9 +96,9 @@ class SubagentRig(AgentRig):
         listed = await self.workspace.sessions(self.conversation.session.id)
         return [session.id for session in sorted(listed, key=lambda session: session.title)]
 
-    async def stored_log(self, session: str) -> list[RecordedEvent]:
+    async def stored_log(self, session_id: str) -> list[RecordedEvent]:
         """A session's log as the store has it."""
-        return await self.store.events(session)
+        return await self.store.events(session_id)
 
     async def assert_consistent(self) -> None:
         """The parent is sound, and every subagent's log is that of a session in which nothing is open."""

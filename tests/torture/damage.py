@@ -124,8 +124,8 @@ async def test_repair_recovers_no_less_than_leveldbs_own(
     await store.close()
     ours = sound_rows(tmp_path / "store" / "db")
     assert theirs[0] <= ours[0]
-    for session, log in theirs[1].items():
-        assert unbroken(log) <= unbroken(ours[1].get(session, [])), session
+    for session_id, log in theirs[1].items():
+        assert unbroken(log) <= unbroken(ours[1].get(session_id, [])), session_id
 
 
 def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:

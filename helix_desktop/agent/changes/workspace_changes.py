@@ -82,11 +82,11 @@ class WorkspaceChanges:
         """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
         return self._history.listen(listener) if self._history is not None else lambda: None
 
-    async def of_session(self, session: str) -> SessionChanges:
+    async def of_session(self, session_id: str) -> SessionChanges:
         """Return the changes of a session and its subagents; what was captured last is recorded first."""
-        captures, logged = await self._captures(session)
+        captures, logged = await self._captures(session_id)
         lists = await self._load_lists(captures)
-        return await asyncio.to_thread(session_changes, session, logged, captures, lists)
+        return await asyncio.to_thread(session_changes, session_id, logged, captures, lists)
 
     async def diff(self, before: FileState | None, after: FileState | None) -> FileDiff:
         """Return what differs between two states of a path; compared in a thread."""
@@ -98,34 +98,34 @@ class WorkspaceChanges:
         """Return a former content. Raises DigestUnknown, ContentDamaged."""
         return await self._require_history().content(digest)
 
-    async def plan(self, session: str, selection: RevertSelection) -> RevertPlan:
+    async def plan(self, session_id: str, selection: RevertSelection) -> RevertPlan:
         """Return what taking back a part of a session would do; nothing is changed.
 
         Raises InvalidInput for hunks of more than one change, or of one that is no text.
         """
-        rows = (await self.of_session(session)).captures
+        rows = (await self.of_session(session_id)).captures
         if selection.hunks is not None:
             changes = [await self._without_hunks(rows, selection, selection.hunks)]
             return await self._plan(changes, selection.captures, replace(selection, scope="hunk"))
         changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
         return await self._plan(changes, captures, selection)
 
-    async def plan_rewind(self, session: str, seq: int) -> RevertPlan:
+    async def plan_rewind(self, session_id: str, seq: int) -> RevertPlan:
         """Return what bringing the files to what they were at event `seq` would do.
 
         Reverts made since are taken back with the changes of the agent. What the user or another program
         changed stays.
         """
-        rows = (await self.of_session(session)).captures
+        rows = (await self.of_session(session_id)).captures
         changes, captures = await asyncio.to_thread(changes_after, rows, seq)
         return await self._plan(changes, captures, RevertSelection((), scope="rewind"))
 
-    async def plan_redo(self, session: str, capture: str) -> RevertPlan:
+    async def plan_redo(self, session_id: str, capture: str) -> RevertPlan:
         """Return what redoing would do: of a revert, all that it took back; of another capture, itself."""
-        rows = (await self.of_session(session)).captures
+        rows = (await self.of_session(session_id)).captures
         row = _find(rows, capture)
         if row.source == "revert":
-            return await self.plan(session, RevertSelection((capture,), scope="redo"))
+            return await self.plan(session_id, RevertSelection((capture,), scope="redo"))
         again = [
             FileChange(change.path, before=change.after, after=change.before)
             for change in row.changes
@@ -147,7 +147,7 @@ class WorkspaceChanges:
         return replace(plan, files=files)
 
     async def revert(
-        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> RecordedEvent | None:
         """Carry out a plan with the user's choices by path; return its event.
 
@@ -155,27 +155,27 @@ class WorkspaceChanges:
         RevertRefused if a path is not as planned, or cannot be written; then nothing was changed.
         """
         history = self._require_files()
-        captured = await history.revert(session, plan, choices)
+        captured = await history.revert(session_id, plan, choices)
         if captured is None:
             return None
         try:
-            writer = self._find_open(session) or await self._open_session(session)
+            writer = self._find_open(session_id) or await self._open_session(session_id)
             await record_unrecorded(writer, history)
         except StoreLocked:
             return None
         return writer.log[writer.transcript.captures[captured.capture.id] - 1]
 
-    async def accept(self, session: str, paths: Sequence[str] = ()) -> None:
+    async def accept(self, session_id: str, paths: Sequence[str] = ()) -> None:
         """Record that the user accepts what changed so far: of these paths, or (none named) of all."""
-        writer = self._find_open(session) or await self._open_session(session)
+        writer = self._find_open(session_id) or await self._open_session(session_id)
         await writer.record_decided(lambda: [ChangesAccepted(writer.transcript.last_seq, tuple(paths))])
 
-    async def patch(self, session: str, selection: RevertSelection) -> str:
+    async def patch(self, session_id: str, selection: RevertSelection) -> str:
         """Return changes as the text of a patch that git applies.
 
         Of several captures it has what is not taken back, and what they changed together in one piece.
         """
-        rows = (await self.of_session(session)).captures
+        rows = (await self.of_session(session_id)).captures
         select = partial(selected_changes, with_reverted=len(selection.captures) == 1)
         changes, _ = await asyncio.to_thread(select, rows, selection)
         files = [
@@ -192,30 +192,30 @@ class WorkspaceChanges:
         """Pause the first copy of the files, or let it go on; holds for later starts too."""
         await self._require_files().pause(is_paused)
 
-    async def _captures(self, session: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
+    async def _captures(self, session_id: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
         """Return the captures of a session and its subagents, and what its own log says."""
-        own = await self._logged(session)
+        own = await self._logged(session_id)
         if self._history is not None:
-            own = with_unrecorded(own, await self._history.unrecorded(session))
+            own = with_unrecorded(own, await self._history.unrecorded(session_id))
         subagents = {subagent: await self._logged_subagent(subagent) for subagent in own.subagents}
         return with_subagents(own, subagents), own
 
-    async def _logged(self, session: str) -> LoggedChanges:
-        writer, history = self._find_open(session), self._history
+    async def _logged(self, session_id: str) -> LoggedChanges:
+        writer, history = self._find_open(session_id), self._history
         if writer is not None and history is not None:
             with suppress(StoreLocked):
                 await record_unrecorded(writer, history)
-        log = list(writer.log) if writer is not None else await self._store.events(session)
-        return await asyncio.to_thread(logged_changes, session, log)
+        log = list(writer.log) if writer is not None else await self._store.events(session_id)
+        return await asyncio.to_thread(logged_changes, session_id, log)
 
-    async def _logged_subagent(self, session: str) -> LoggedChanges:
+    async def _logged_subagent(self, session_id: str) -> LoggedChanges:
         """Return what a subagent's log says; read once after its end, while it is not opened again."""
-        if self._find_open(session) is not None:
-            self._ended_subagents.pop(session, None)
-            return await self._logged(session)
-        if session not in self._ended_subagents:
-            self._ended_subagents[session] = await self._logged(session)
-        return self._ended_subagents[session]
+        if self._find_open(session_id) is not None:
+            self._ended_subagents.pop(session_id, None)
+            return await self._logged(session_id)
+        if session_id not in self._ended_subagents:
+            self._ended_subagents[session_id] = await self._logged(session_id)
+        return self._ended_subagents[session_id]
 
     async def _load_lists(self, captures: Sequence[LoggedCapture]) -> dict[str, ChangeList]:
         found: dict[str, ChangeList] = {}

@@ -47,25 +47,25 @@ class AttachmentIntake:
         self._commit, self._counter, self._files, self._limits = commit, counter, files, limits
         self._intake = Intake(counter)
 
-    async def from_workspace(self, session: str, path: str, first_line: int, last_line: int) -> Attachment:
+    async def from_workspace(self, session_id: str, path: str, first_line: int, last_line: int) -> Attachment:
         """Return a file of the workspace, or lines of it, attached. Raises InvalidInput."""
         data, version = await self._reader(escape_hidden_name(path)).read(path, MAX_FILE_BYTES)
         attachment = _unread(escape_hidden_name(version.path), "file")
         attachment = replace(attachment, path=version.path, version=version)
-        return await self._from_bytes(session, attachment, data, first_line, last_line)
+        return await self._from_bytes(session_id, attachment, data, first_line, last_line)
 
     async def from_elsewhere(
-        self, session: str, data: bytes, name: str, first_line: int, last_line: int
+        self, session_id: str, data: bytes, name: str, first_line: int, last_line: int
     ) -> Attachment:
         """Return a file from outside the workspace, or lines of it, attached. Raises InvalidInput."""
         attachment = _unread(escape_hidden_name(name), "file")
-        return await self._from_bytes(session, attachment, data, first_line, last_line)
+        return await self._from_bytes(session_id, attachment, data, first_line, last_line)
 
-    async def from_paste(self, session: str, text: str) -> Attachment:
+    async def from_paste(self, session_id: str, text: str) -> Attachment:
         """Return a pasted text attached. Raises InvalidInput if it is too large."""
         name, data = _first_words(text), text.encode("utf-8", "replace")
         _require_size(name, len(data), MAX_TEXT_BYTES)
-        return await self._from_text(session, _unread(name, "paste"), data.decode(), data)
+        return await self._from_text(session_id, _unread(name, "paste"), data.decode(), data)
 
     def _reader(self, name: str) -> FileReader:
         if self._files is None:
@@ -73,19 +73,19 @@ class AttachmentIntake:
         return self._files
 
     async def _from_bytes(
-        self, session: str, attachment: Attachment, data: bytes, first_line: int = 0, last_line: int = 0
+        self, session_id: str, attachment: Attachment, data: bytes, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
         """Complete an attachment, which has only a name, with what its bytes are."""
         name = attachment.label
         if (image := identify_image(data, "", name)) is not None:
             _require_size(name, len(data), MAX_IMAGE_BYTES)
-            return await self.with_image(session, attachment, replace(image, digest=digest_of(data)), data)
+            return await self.with_image(session_id, attachment, replace(image, digest=digest_of(data)), data)
         if kind_by_signature(data) == PDF:
             text, pages = await self._pdf_text(name, data)
             attachment, data = replace(attachment, kind="pdf", pages=pages), text.encode()
         else:
             text, data = await asyncio.to_thread(_decode, name, data)
-        return await self._from_text(session, attachment, text, data, first_line, last_line)
+        return await self._from_text(session_id, attachment, text, data, first_line, last_line)
 
     async def _pdf_text(self, name: str, data: bytes) -> tuple[str, int]:
         _require_size(name, len(data), MAX_FILE_BYTES)
@@ -96,12 +96,12 @@ class AttachmentIntake:
         return pdf.text, pdf.pages
 
     async def with_image(
-        self, session: str, attachment: Attachment, image: Image, data: bytes | None = None
+        self, session_id: str, attachment: Attachment, image: Image, data: bytes | None = None
     ) -> Attachment:
         """Complete an attachment with an image; store its bytes, unless they come from the store."""
         if data is not None:
             content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
-            await self._commit(Commit(session, contents=[content]))
+            await self._commit(Commit(session_id, contents=[content]))
         text_tokens, marker_tokens = await self._counter.count([image.text, image.marker])
         return replace(
             attachment,
@@ -115,7 +115,7 @@ class AttachmentIntake:
 
     async def _from_text(
         self,
-        session: str,
+        session_id: str,
         attachment: Attachment,
         text: str,
         data: bytes,
@@ -123,14 +123,14 @@ class AttachmentIntake:
         last_line: int = 0,
     ) -> Attachment:
         """Complete an attachment with a text and the bytes that are stored for it."""
-        policy, window_size = self._limits(session)
+        policy, window_size = self._limits(session_id)
         attachment = replace(attachment, size=len(data), handle_digits=policy.handle_digits)
         attachment, part = await asyncio.to_thread(_cut, attachment, text, data, first_line, last_line)
         other_text = [attachment.text] if attachment.text != text else []
         counted = [attachment_text(replace(attachment, text="")), text, *other_text]
         heading_tokens, whole_tokens, *other_tokens = await self._counter.count(counted)
         tokens = heading_tokens + (other_tokens[0] if other_text else whole_tokens)
-        await self._commit(Commit(session, contents=[_content(attachment, data, text, whole_tokens)]))
+        await self._commit(Commit(session_id, contents=[_content(attachment, data, text, whole_tokens)]))
         if policy.is_large(tokens, window_size):
             return await self._as_preview(attachment, part, tokens, policy)
         return replace(attachment, tokens=tokens)

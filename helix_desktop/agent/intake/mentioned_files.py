@@ -14,7 +14,7 @@ AttachFile: TypeAlias = Callable[[str, str, int, int], Awaitable[Attachment]]
 
 
 async def attach_mentioned_files(
-    attach_file: AttachFile, session: str, text: str, attachments: Sequence[Attachment]
+    attach_file: AttachFile, session_id: str, text: str, attachments: Sequence[Attachment]
 ) -> tuple[Attachment, ...]:
     """Return what goes along with a message: its attachments, then each file that it mentions, once.
 
@@ -23,7 +23,7 @@ async def attach_mentioned_files(
     mentioned = []
     for path, first_line, last_line, *_ in find_mentions(text):
         try:
-            mentioned.append(await attach_file(session, path, first_line, last_line))
+            mentioned.append(await attach_file(session_id, path, first_line, last_line))
         except InvalidInput:
             continue
     return with_mentioned(attachments, mentioned)

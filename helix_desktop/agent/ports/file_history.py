@@ -37,15 +37,15 @@ class FileHistory(Protocol):
         """Note that a call begins; return what changed before it outside all calls, for its session."""
         ...
 
-    async def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
+    async def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
         """Note that a call of a session ended, and return what changed during it; None: nothing did."""
         ...
 
-    async def scan(self, session: str) -> CapturedChanges | None:
+    async def scan(self, session_id: str) -> CapturedChanges | None:
         """Return what changed outside all calls since the last look of any session, for this one."""
         ...
 
-    async def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
+    async def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured for a session and not acknowledged yet, oldest first."""
         ...
 
@@ -79,7 +79,7 @@ class FileHistory(Protocol):
 
     async def revert(
         self,
-        session: str,
+        session_id: str,
         plan: RevertPlan,
         choices: Mapping[str, RevertChoice],
     ) -> CapturedChanges | None:

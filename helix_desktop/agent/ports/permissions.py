@@ -15,11 +15,11 @@ from helix_desktop.domain.tools import (
 class Approver(Protocol):
     """Decides approval requests and answers questions, usually by asking the user."""
 
-    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply | None:
+    async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply | None:
         """Wait for the reply to one approval request; None if it must be evaluated again."""
         ...
 
-    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
         """Wait for the reply to a question; None if no user is there to answer."""
         ...
 

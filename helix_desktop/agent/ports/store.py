@@ -63,7 +63,7 @@ class StoreRetention(Protocol):
         """Return the events that name a content. Raises ValueError if `digest` is not a digest."""
         ...
 
-    async def session_digests(self, session: str) -> list[str]:
+    async def session_digests(self, session_id: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
         ...
 
@@ -87,14 +87,14 @@ class StoreRetention(Protocol):
         """Restore contents from the trash. Raises StoreWriteFailed."""
         ...
 
-    async def trash_session(self, session: str) -> tuple[str, ...]:
+    async def trash_session(self, session_id: str) -> tuple[str, ...]:
         """Move a session and its subagents' to the trash; return their ids. Raises StoreWriteFailed.
 
         Its branches stay, and with them the subagents.
         """
         ...
 
-    async def restore_session(self, session: str) -> tuple[str, ...]:
+    async def restore_session(self, session_id: str) -> tuple[str, ...]:
         """Restore a session and its subagents' from the trash; return their ids."""
         ...
 
@@ -167,7 +167,7 @@ class Store(ContentReader, Protocol):
         """
         ...
 
-    async def events(self, session: str) -> list[RecordedEvent]:
+    async def events(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's whole log, with the part of its parent, in order; empty if there is none."""
         ...
 
@@ -188,19 +188,19 @@ class Store(ContentReader, Protocol):
         """Return the newest handovers that hold all words of a query. Raises InvalidInput."""
         ...
 
-    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+    async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save the unsent text and attachments; if both are empty, delete the draft."""
         ...
 
-    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+    async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
         """Save what came so far of an answer, until it is recorded; None: delete it."""
         ...
 
-    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+    async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, until their answers are recorded; empty: delete it."""
         ...
 
-    async def draft(self, session: str) -> Draft:
+    async def draft(self, session_id: str) -> Draft:
         """Return the unsent text and attachments, and what came of answers and outputs not recorded yet."""
         ...
 

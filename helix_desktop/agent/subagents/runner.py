@@ -34,7 +34,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
     `tokens` is input plus output, as the provider reported it or else by our count; `cost` is in US dollars.
     """
 
-    session: str
+    session_id: str
     text: str
     steps: int
     tokens: int
@@ -45,14 +45,14 @@ class SubagentResult(msgspec.Struct, frozen=True):
     def output(self) -> ToolResult:
         """The result as a tool result, to go through intake like any other."""
         calls = "1 model call" if self.steps == 1 else f"{self.steps} model calls"
-        parts = [self.text, f"[The subagent's log: session {self.session}, {calls}]"]
+        parts = [self.text, f"[The subagent's log: session {self.session_id}, {calls}]"]
         if self.ended != "done":
             parts.insert(0, self._stopped_text)
         text = "\n\n".join(part for part in parts if part)
         return ToolResult(
             text.encode("utf-8", "surrogatepass"),
             self.ended == "done",
-            subagent=self.session,
+            subagent=self.session_id,
             delegated=SubagentUsage(self.ended, self.steps, self.tokens, self.cost),
         )
 
@@ -221,7 +221,7 @@ class SubagentRunner:
 
 
 def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> SubagentResult:
-    log, session, spent = subagent.session.log, subagent.session.id, subagent.session.transcript.spending
+    log, session_id, spent = subagent.session.log, subagent.session.id, subagent.session.transcript.spending
     ended = next(
         (recorded.event for recorded in reversed(log) if isinstance(recorded.event, TurnEnded)), None
     )
@@ -231,9 +231,9 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
             ended = TurnEnded("failed", error.what, error.why, error.fix, details=error.details)
     if ended.how == "failed":
         why = " ".join(part for part in (ended.what, ended.why, ended.details) if part)
-        fix = " ".join(part for part in (ended.fix, f"Its log is session {session}.") if part)
+        fix = " ".join(part for part in (ended.fix, f"Its log is session {session_id}.") if part)
         usage = SubagentUsage("failed", subagent.session.transcript.steps, spent.tokens, spent.cost)
-        raise SubagentFailed("The subagent could not do its task.", session, why, fix, usage)
+        raise SubagentFailed("The subagent could not do its task.", session_id, why, fix, usage)
     responses = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
     text = next((response.text for response in reversed(responses) if response.text.strip()), "")
-    return SubagentResult(session, text, len(responses), spent.tokens, ended.how, spent.cost)
+    return SubagentResult(session_id, text, len(responses), spent.tokens, ended.how, spent.cost)

@@ -64,19 +64,19 @@ class InteractiveApprover:
         self._futures: dict[tuple[str, str], asyncio.Future[Any]] = {}
         self._asks: dict[tuple[str, str], UserAsk] = {}
 
-    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply | None:
+    async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply | None:
         """Wait for `answer`; None if a rule or the mode may decide now. Cancelling removes the request."""
-        reply: ApprovalReply | None = await self._wait(session, request)
+        reply: ApprovalReply | None = await self._wait(session_id, request)
         return reply
 
-    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
         """Wait for `answer`. Cancelling removes the question."""
-        reply: QuestionReply = await self._wait(session, question)
+        reply: QuestionReply = await self._wait(session_id, question)
         return reply
 
-    async def _wait(self, session: str, ask: UserAsk) -> Any:
+    async def _wait(self, session_id: str, ask: UserAsk) -> Any:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        key = (session, ask.call_id)
+        key = (session_id, ask.call_id)
         self._futures[key], self._asks[key] = future, ask
         try:
             return await future
@@ -84,9 +84,9 @@ class InteractiveApprover:
             self._futures.pop(key, None)
             self._asks.pop(key, None)
 
-    def answer(self, session: str, call_id: str, reply: UserReply) -> bool:
+    def answer(self, session_id: str, call_id: str, reply: UserReply) -> bool:
         """Answer an approval request or a question. Return False if no such one is open."""
-        key = (session, call_id)
+        key = (session_id, call_id)
         future, ask = self._futures.get(key), self._asks.get(key)
         if future is None or future.done() or isinstance(ask, Question) != isinstance(reply, QuestionReply):
             return False
@@ -100,9 +100,9 @@ class InteractiveApprover:
             if isinstance(ask, ApprovalRequest) and not future.done() and should_reevaluate(key[0], ask):
                 future.set_result(None)
 
-    def asks(self, session: str) -> list[UserAsk]:
+    def asks(self, session_id: str) -> list[UserAsk]:
         """Return the open approval requests and questions of a session, oldest first."""
-        return [ask for (session_id, _), ask in self._asks.items() if session_id == session]
+        return [ask for key, ask in self._asks.items() if key[0] == session_id]
 
 
 class ApprovalService:
@@ -125,7 +125,7 @@ class ApprovalService:
         self._session_permissions, self._reevaluate = session_permissions, reevaluate
 
     async def decide(
-        self, session: str, request: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
+        self, session_id: str, request: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
     ) -> ApprovalOutcome:
         """Return the outcome; `on_ask` is called with the request each time the user has to answer it.
 
@@ -150,7 +150,7 @@ class ApprovalService:
                 is_safe=is_safe,
             )
             on_ask(question)
-            reply = await self._approver.decide(session, question)
+            reply = await self._approver.decide(session_id, question)
             if reply is not None:
                 if reply.decision != "deny" and self._permissions.note_allowed(self._is_demo()):
                     self._reevaluate(lambda _session, _ask: True)
@@ -159,9 +159,9 @@ class ApprovalService:
     def _rules(self) -> tuple[PermissionRule, ...]:
         return (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
 
-    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
         """Return the user's reply to a question; None if no user is there. No rule or mode answers it."""
-        return await self._approver.reply(session, question)
+        return await self._approver.reply(session_id, question)
 
     async def save_rule(self, rule: PermissionRule) -> None:
         """Apply a rule from now on, to open requests too. Raises HelixError if it could not be saved."""
@@ -224,10 +224,10 @@ class FixedApprover:
     def __init__(self, decision: ApprovalDecision) -> None:
         self._reply = ApprovalReply(decision)
 
-    async def decide(self, session: str, request: ApprovalRequest) -> ApprovalReply:
+    async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply:
         """Return the fixed reply."""
         return self._reply
 
-    async def reply(self, session: str, question: Question) -> QuestionReply | None:
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
         """Return None: no user is there."""
         return None

@@ -372,5 +372,5 @@ async def _settled(calls: Sequence[_CallProgress]) -> None:
 
 def _failed(error: HelixError) -> ToolResult:
     if isinstance(error, SubagentFailed):
-        return ToolResult(str(error).encode(), False, subagent=error.session, delegated=error.delegated)
+        return ToolResult(str(error).encode(), False, subagent=error.session_id, delegated=error.delegated)
     return ToolResult(str(error).encode(), ok=False)

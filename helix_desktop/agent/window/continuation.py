@@ -22,7 +22,7 @@ from helix_desktop.domain.store.entries import Content
 
 async def continuation(
     transcript: Transcript,
-    session: str,
+    session_id: str,
     seq: int,
     policy: ContextPolicy,
     window_size: int,
@@ -30,13 +30,13 @@ async def continuation(
     titles: Container[str] = (),
     handover: HandoverMade | None = None,
 ) -> tuple[tuple[Event, ...], tuple[Content, ...]]:
-    """Return the first events of a session that continues `session`, and the content to store with them.
+    """Return the first events of a session that continues `session_id`, and the content to store with them.
 
     Its title is none of `titles`; for `seq`, `handover` and errors see `continued_handover`. The transcript
     must not change meanwhile.
     """
     event, index_text = await asyncio.to_thread(
-        continued_handover, transcript, session, seq, policy, window_size, handover
+        continued_handover, transcript, session_id, seq, policy, window_size, handover
     )
     as_sent = without_repeats(event, [quote.text for quote in event.quotes])
     (tokens,) = await counter.count([render_handover(as_sent, ())])

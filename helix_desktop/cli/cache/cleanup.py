@@ -137,9 +137,9 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
     result = await retention.restore([item_id for item_id in selected if item_id not in sessions])
     restored = [
         restored_id
-        for session in selected
-        if session in sessions
-        for restored_id in await retention.restore_session(session)
+        for session_id in selected
+        if session_id in sessions
+        for restored_id in await retention.restore_session(session_id)
     ]
     if args.json:
         print_out(json.dumps({"digests": result.digests, "sessions": restored}, indent=1))

@@ -77,6 +77,6 @@ async def _print_answer(
 async def _read_session(prefix: str, workspace: OpenWorkspace) -> StoredSession | None:
     if not prefix:
         return None
-    session = await resolve_session(prefix, workspace)
-    log = await workspace.store.events(session)
-    return StoredSession(session, await asyncio.to_thread(Transcript, log))
+    session_id = await resolve_session(prefix, workspace)
+    log = await workspace.store.events(session_id)
+    return StoredSession(session_id, await asyncio.to_thread(Transcript, log))

@@ -66,11 +66,13 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 async def _diff(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     if args.head:
         return await _diff_with_head(args, services, workspace)
-    session = await _session(args, workspace)
-    selection = select(args, await workspace.changes.of_session(session))
-    patch = await workspace.changes.patch(session, selection)
+    session_id = await _session(args, workspace)
+    selection = select(args, await workspace.changes.of_session(session_id))
+    patch = await workspace.changes.patch(session_id, selection)
     if args.json:
-        print_out(json.dumps({"session": session, "captures": selection.captures, "patch": patch}, indent=1))
+        print_out(
+            json.dumps({"session": session_id, "captures": selection.captures, "patch": patch}, indent=1)
+        )
         return 0
     return _print_patch(patch)
 
@@ -110,29 +112,29 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
                 session="--session last",
             ),
         )
-    session = await _session(args, workspace)
-    selection = select(args, await workspace.changes.of_session(session))
-    return await _carry_out(args, workspace, session, await workspace.changes.plan(session, selection))
+    session_id = await _session(args, workspace)
+    selection = select(args, await workspace.changes.of_session(session_id))
+    return await _carry_out(args, workspace, session_id, await workspace.changes.plan(session_id, selection))
 
 
 async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    session = await _session(args, workspace)
-    found = await workspace.changes.of_session(session)
+    session_id = await _session(args, workspace)
+    found = await workspace.changes.of_session(session_id)
     step = find_step(args.step, found) if args.step else last_revert(found)
     return await _carry_out(
-        args, workspace, session, await workspace.changes.plan_redo(session, step.capture)
+        args, workspace, session_id, await workspace.changes.plan_redo(session_id, step.capture)
     )
 
 
 async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    session = await _session(args, workspace)
+    session_id = await _session(args, workspace)
     paths = files_of(args)
-    changed = {file.path for file in (await workspace.changes.of_session(session)).files}
+    changed = {file.path for file in (await workspace.changes.of_session(session_id)).files}
     if not changed.issuperset(paths):
         raise no_such_changes()
-    await workspace.changes.accept(session, paths)
+    await workspace.changes.accept(session_id, paths)
     if args.json:
-        print_out(json.dumps({"session": session, "accepted": paths}, indent=1))
+        print_out(json.dumps({"session": session_id, "accepted": paths}, indent=1))
     elif paths:
         print_out(tr.plural(len(paths), "%n file accepted", "%n files accepted"))
     else:
@@ -141,21 +143,21 @@ async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 
 
 async def _carry_out(
-    args: argparse.Namespace, workspace: OpenWorkspace, session: str, plan: RevertPlan
+    args: argparse.Namespace, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
 ) -> int:
     """Do what a plan says; nothing at all while a file needs a choice that was not made."""
     choices = _choices(args.on_conflict, plan)
     undecided = [file for file in plan.files if not file.can_apply and file.path not in choices]
     does_revert = not (args.dry_run or undecided)
     if does_revert:
-        await workspace.changes.revert(session, plan, choices)
+        await workspace.changes.revert(session_id, plan, choices)
     changed = [
         file.path
         for file in plan.files
         if does_revert and file.status != "blocked" and plan.target(file, choices) != file.present
     ]
     if args.json:
-        document = {"session": session, "dry_run": args.dry_run, "changed": changed, **as_builtins(plan)}
+        document = {"session": session_id, "dry_run": args.dry_run, "changed": changed, **as_builtins(plan)}
         print_out(json.dumps(document, indent=1))
     else:
         for line in plan_lines(plan):

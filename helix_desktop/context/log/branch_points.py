@@ -67,9 +67,9 @@ def point_of_retry(log: Log, seq: int) -> int:
     return _without(log, next(ends, len(log) + 1) - 1, _ENDINGS)
 
 
-def holder_of(transcript: Transcript, session: str, seq: int) -> str:
+def holder_of(transcript: Transcript, session_id: str, seq: int) -> str:
     """Return the session that holds event `seq` of a session's log itself: an ancestor, or the session."""
-    return next((ancestor for ancestor, end in transcript.ancestors.items() if seq <= end), session)
+    return next((ancestor for ancestor, end in transcript.ancestors.items() if seq <= end), session_id)
 
 
 def _begins_turn(event: Event) -> bool:

@@ -62,9 +62,9 @@ class LoggedChanges(msgspec.Struct, frozen=True):
     accepted: tuple[ChangesAccepted, ...] = ()
 
 
-def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
+def logged_changes(session_id: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
     """Return what a session's log says of changes, each capture once."""
-    place = RecordedChanges("", session, 0, 0, 0, 0, "", "tool")
+    place = RecordedChanges("", session_id, 0, 0, 0, 0, "", "tool")
     calls: dict[str, ToolCall] = {}
     targets: dict[str, str] = {}
     captures: dict[str, LoggedCapture] = {}
@@ -148,8 +148,8 @@ def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -
     Those of a subagent are of the turn, and in the place, of the call that started it.
     """
 
-    def of_subagent(session: str, logged: LoggedChanges) -> list[LoggedCapture]:
-        start = own.subagents[session]
+    def of_subagent(session_id: str, logged: LoggedChanges) -> list[LoggedCapture]:
+        start = own.subagents[session_id]
         return [
             replace(
                 capture,
@@ -164,13 +164,13 @@ def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -
             for capture in logged.captures
         ]
 
-    logs = [own.captures, *(of_subagent(session, logged) for session, logged in subagents.items())]
+    logs = [own.captures, *(of_subagent(session_id, logged) for session_id, logged in subagents.items())]
     merged = heapq.merge(*logs, key=lambda capture: (capture.changes.at_ms, capture.changes.place))
     return tuple({capture.changes.capture: capture for capture in merged}.values())
 
 
 def session_changes(
-    session: str, own: LoggedChanges, captures: Sequence[LoggedCapture], lists: Mapping[str, ChangeList]
+    session_id: str, own: LoggedChanges, captures: Sequence[LoggedCapture], lists: Mapping[str, ChangeList]
 ) -> SessionChanges:
     """Return the changes of a session; `own` is what its own log says, and `captures` has those of subagents.
 
@@ -185,7 +185,7 @@ def session_changes(
         )
         for row in rows
     ]
-    return SessionChanges(session, tuple(rows), tuple(_files(rows, own.accepted)), own.end.turn)
+    return SessionChanges(session_id, tuple(rows), tuple(_files(rows, own.accepted)), own.end.turn)
 
 
 def _with_list(capture: LoggedCapture, found: ChangeList | None) -> RecordedChanges:

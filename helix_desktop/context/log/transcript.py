@@ -179,8 +179,8 @@ class Transcript(WindowMessages):
                 self._apply_queue_event(recorded.seq, event)
             case TurnEnded() | TurnRetried() as event:
                 self._apply_turn_event(recorded.seq, event)
-            case SubagentStarted(call_id=call_id, session=session):
-                self.subagent_sessions[call_id] = session
+            case SubagentStarted(call_id=call_id, session=session_id):
+                self.subagent_sessions[call_id] = session_id
             case BudgetSet(tokens=tokens, cost=cost):
                 self.budget = Budget(tokens, cost)
             case BudgetNeared(most_tokens=tokens, most_cost=cost):

@@ -33,7 +33,7 @@ _COPY = re.compile(r" \((\d{1,2})\)$")
 
 def continued_handover(
     transcript: Transcript,
-    session: str,
+    session_id: str,
     seq: int,
     policy: ContextPolicy,
     window_size: int,
@@ -41,7 +41,7 @@ def continued_handover(
 ) -> tuple[HandoverMade, str]:
     """Return the first event of a session that continues another one, and the text of its index entry.
 
-    `transcript` is that of the other one, `session`; `seq` is a handover of it, 0 the handover as it would
+    `transcript` is that of the other one, `session_id`; `seq` is a handover of it, 0 the handover as it would
     be now, of every message: `handover` where a model wrote it, else made without one. The text is empty
     where the index entry is stored already. Event numbers of the other session are left out: here they would
     name other events. Raise InvalidInput if there is no such handover, or no message. The tokens of the event
@@ -78,7 +78,7 @@ def continued_handover(
         replaces=(),
         trigger=HandoverTrigger.CONTINUED,
         threshold=0.0,
-        origin=session,
+        origin=session_id,
         origin_title=transcript.title,
         origin_seq=seq,
         quotes=_quotes(transcript, source, policy, window_size),

@@ -25,11 +25,13 @@ def point_in(recorded: RecordedEvent) -> BranchPoint | None:
     return BranchPoint(event.parent, event.seq)
 
 
-def listed_session(session: str, seq: int, hidden: Container[str], points: Mapping[str, BranchPoint]) -> str:
-    """Return a session that has event `seq` of `session` and is not hidden: itself, or a branch of it."""
-    if session not in hidden:
-        return session
-    having = {session}
+def listed_session(
+    session_id: str, seq: int, hidden: Container[str], points: Mapping[str, BranchPoint]
+) -> str:
+    """Return a session that has event `seq` of `session_id` and is not hidden: itself, or a branch of it."""
+    if session_id not in hidden:
+        return session_id
+    having = {session_id}
     for _ in points:
         more = {
             name for name, point in points.items() if point.parent in having and seq <= point.seq
@@ -37,4 +39,4 @@ def listed_session(session: str, seq: int, hidden: Container[str], points: Mappi
         if not more:
             break
         having |= more
-    return min((name for name in having if name not in hidden), default=session)
+    return min((name for name in having if name not in hidden), default=session_id)

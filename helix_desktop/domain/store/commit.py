@@ -19,7 +19,7 @@ class Commit(msgspec.Struct, frozen=True, array_like=True):
     It crosses the wire as a list in this order: fields are only added, last and with a default.
     """
 
-    session: str
+    session_id: str
     events: Sequence[RecordedEvent] = ()
     contents: Sequence[Content] = ()
     recalls: Sequence[str] = ()

@@ -24,21 +24,21 @@ def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
     """
     listed = {summary.id: summary for summary in summaries if not summary.parent}
     parents = _listed_parents(listed)
-    newest = {session: listed[session].updated for session in parents}
-    for session, parent in reversed(parents.items()):
+    newest = {session_id: listed[session_id].updated for session_id in parents}
+    for session_id, parent in reversed(parents.items()):
         if parent:
-            newest[parent] = max(newest[parent], newest[session])
+            newest[parent] = max(newest[parent], newest[session_id])
     branches: dict[str, list[str]] = {}
-    for session, parent in sorted(
+    for session_id, parent in sorted(
         parents.items(), key=lambda pair: (-listed[pair[0]].place.rank, newest[pair[0]], pair[0])
     ):
-        branches.setdefault(parent, []).append(session)
+        branches.setdefault(parent, []).append(session_id)
     rows: list[TreeRow] = []
-    waiting = [(session, 0) for session in branches.get("", ())]
+    waiting = [(session_id, 0) for session_id in branches.get("", ())]
     while waiting:
-        session, depth = waiting.pop()
-        rows.append(TreeRow(depth, listed[session]))
-        waiting += [(branch, depth + 1) for branch in branches.get(session, ())]
+        session_id, depth = waiting.pop()
+        rows.append(TreeRow(depth, listed[session_id]))
+        waiting += [(branch, depth + 1) for branch in branches.get(session_id, ())]
     return rows
 
 
@@ -57,8 +57,8 @@ def _listed_parents(listed: Mapping[str, SessionSummary]) -> dict[str, str]:
         waiting = [] if root in parents else [root]
         parents.setdefault(root, "")
         while waiting:
-            session = waiting.pop()
-            found = [child for child in children.get(session, ()) if child not in parents]
-            parents |= dict.fromkeys(found, session)
+            session_id = waiting.pop()
+            found = [child for child in children.get(session_id, ()) if child not in parents]
+            parents |= dict.fromkeys(found, session_id)
             waiting += found
     return parents

@@ -77,11 +77,11 @@ class CaptureRows:
             ),
         )
 
-    def unrecorded(self, session: str) -> list[Capture]:
+    def unrecorded(self, session_id: str) -> list[Capture]:
         """Return a session's captures that were not acknowledged, oldest first."""
         rows = self._connection.query(
             "SELECT capture FROM captures WHERE session = ? AND recorded = 0 ORDER BY created_ms, rowid",
-            (session,),
+            (session_id,),
         )
         return [self._connection.decode(row[0], Capture) for row in rows]
 

@@ -67,7 +67,7 @@ class Reverts:
             folders.close()
 
     def apply(
-        self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Bring the files to what is planned and chosen, all or none; None: there was nothing to do.
 
@@ -79,7 +79,7 @@ class Reverts:
             try:
                 targets = TargetFinder(folders, self._tree, plan, choices).find()
                 steps = build_steps(targets)
-                return self._apply(session, plan, targets, steps) if steps else None
+                return self._apply(session_id, plan, targets, steps) if steps else None
             except _FAILURES as error:
                 raise refusal_of(error) from error
             finally:
@@ -122,7 +122,7 @@ class Reverts:
             self._lock.release()
 
     def _apply(
-        self, session: str, plan: RevertPlan, targets: Mapping[str, Target], steps: tuple[RevertStep, ...]
+        self, session_id: str, plan: RevertPlan, targets: Mapping[str, Target], steps: tuple[RevertStep, ...]
     ) -> CapturedChanges:
         revert_id = uuid.uuid4().hex
         changes = ChangeList(changes_of(targets))
@@ -140,7 +140,7 @@ class Reverts:
                     digest = self._database.contents.put(changes.encode())
                     capture = Capture(
                         revert_id,
-                        session,
+                        session_id,
                         "revert",
                         digest,
                         self._clock(),

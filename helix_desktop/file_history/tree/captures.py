@@ -56,28 +56,28 @@ class Captures:
             )
         return captured
 
-    def end(self, session: str, call_id: str) -> CapturedChanges | None:
+    def end(self, session_id: str, call_id: str) -> CapturedChanges | None:
         """End a call; return what changed during it."""
         with self._tree.write():
             call = next(
                 (
                     call
                     for call in self._database.captures.running()
-                    if (call.mark.session, call.mark.call_id) == (session, call_id)
+                    if (call.mark.session, call.mark.call_id) == (session_id, call_id)
                 ),
                 None,
             )
             if call is None:
                 return None
             outside, _ = self._scan(call.mark.paths)
-            self._capture(outside, session, "outside")
+            self._capture(outside, session_id, "outside")
             return self._end(call)
 
-    def scan(self, session: str) -> CapturedChanges | None:
+    def scan(self, session_id: str) -> CapturedChanges | None:
         """Return what changed outside all calls."""
         with self._tree.write():
             outside, _ = self._scan(None)
-            return self._capture(outside, session, "outside")
+            return self._capture(outside, session_id, "outside")
 
     def end_cut_off(self) -> None:
         """End the calls whose process is gone."""
@@ -144,7 +144,7 @@ class Captures:
     def _capture(
         self,
         changes: Iterable[FileChange],
-        session: str,
+        session_id: str,
         source: ChangeSource,
         call_id: str = "",
         others: tuple[str, ...] = (),
@@ -155,7 +155,7 @@ class Captures:
             return None
         listed = ChangeList(tuple(with_moves(real)))
         digest = self._database.contents.put(listed.encode())
-        capture = Capture(uuid4().hex, session, source, digest, self._clock(), call_id, others)
+        capture = Capture(uuid4().hex, session_id, source, digest, self._clock(), call_id, others)
         self._database.captures.add(capture)
         return CapturedChanges(capture, listed)
 

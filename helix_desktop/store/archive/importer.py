@@ -148,64 +148,64 @@ class _Importer:
         shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
         events = [*shared, *archived.events]
         stored = await self._store.events(archived.header.id)
-        session, outcome = archived.header.id, _outcome_of(stored, events)
+        session_id, outcome = archived.header.id, _outcome_of(stored, events)
         if outcome == "apart":
-            session = _diverged_id(archived)
-            stored = await self._store.events(session)
+            session_id = _diverged_id(archived)
+            stored = await self._store.events(session_id)
             outcome = "unchanged" if stored == events else "apart"
-        self._session_ids[archived.header.id] = session
+        self._session_ids[archived.header.id] = session_id
         is_parent_short = point is not None and len(shared) < point.seq
-        if is_parent_short or (outcome in ("extended", "apart") and not self._is_writable(session)):
+        if is_parent_short or (outcome in ("extended", "apart") and not self._is_writable(session_id)):
             outcome = "busy"
         if outcome != "busy":
-            await self._write_session(session, archived, max(0, len(stored) - len(shared)))
+            await self._write_session(session_id, archived, max(0, len(stored) - len(shared)))
             log = max(stored, events, key=len)
-            await self._keep_partial_answer(session, archived, log)
-            await self._keep_partial_outputs(session, archived, log)
-        session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session)
+            await self._keep_partial_answer(session_id, archived, log)
+            await self._keep_partial_outputs(session_id, archived, log)
+        session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session_id)
         self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
         summary = archived.header.summary
         if outcome == "new" and summary is not None and summary.trashed:
-            trashed = (*self._result.trashed, session)
+            trashed = (*self._result.trashed, session_id)
             self._result = msgspec.structs.replace(self._result, trashed=trashed)
 
-    async def _write_session(self, session: str, archived: ArchivedSession, stored_count: int) -> None:
+    async def _write_session(self, session_id: str, archived: ArchivedSession, stored_count: int) -> None:
         summary = archived.header.summary
         if summary is not None:
-            summary = msgspec.structs.replace(summary, id=session)
+            summary = msgspec.structs.replace(summary, id=session_id)
         point = archived.header.branch
         *leading, last = [*_groups(archived.events[stored_count:])] or [[]]
         for group in leading:
-            await self._append_events(session, group, None, point)
-        await self._append_events(session, last, summary, point)
+            await self._append_events(session_id, group, None, point)
+        await self._append_events(session_id, last, summary, point)
         draft = Draft(archived.header.draft, archived.header.attachments)
-        if draft and not await self._store.draft(session):
-            await self._store.save_draft(session, draft.text, draft.attachments)
+        if draft and not await self._store.draft(session_id):
+            await self._store.save_draft(session_id, draft.text, draft.attachments)
 
     async def _keep_partial_answer(
-        self, session: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
+        self, session_id: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
     ) -> None:
         """Keep what came of an answer, here or else in the archive, unless the log has all of it by now."""
-        stored = (await self._store.draft(session)).partial_answer
+        stored = (await self._store.draft(session_id)).partial_answer
         candidates = (answer for answer in (stored, archived.header.partial_answer) if answer is not None)
         partial = next((answer for answer in candidates if not _is_answered(log, answer.seq)), None)
         if partial != stored:
-            await self._store.save_partial_answer(session, partial)
+            await self._store.save_partial_answer(session_id, partial)
 
     async def _keep_partial_outputs(
-        self, session: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
+        self, session_id: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
     ) -> None:
         """Keep what the calls without an answer in the log had printed, here or else in the archive."""
-        stored = (await self._store.draft(session)).partial_outputs
+        stored = (await self._store.draft(session_id)).partial_outputs
         by_call = {output.call_id: output for output in (*archived.header.partial_outputs, *stored)}
         open_calls = _open_calls(log) if by_call else set()
         outputs = tuple(output for call_id, output in by_call.items() if call_id in open_calls)
         if outputs != stored:
-            await self._store.save_partial_outputs(session, outputs)
+            await self._store.save_partial_outputs(session_id, outputs)
 
     async def _append_events(
         self,
-        session: str,
+        session_id: str,
         events: list[RecordedEvent],
         summary: SessionSummary | None,
         point: BranchPoint | None,
@@ -213,13 +213,13 @@ class _Importer:
         """Append events; the summary comes with the last ones, so that an interrupted import can continue."""
 
         def stage(batch: WriteBatch, _: ContentStore) -> None:
-            if point is not None and ROWS.last_seq.get(batch, session) is None:
-                stage_branch(batch, session, point)
-            stage_events(batch, session, events, self._missing)
-            stored = ROWS.summary.get(batch, session)
+            if point is not None and ROWS.last_seq.get(batch, session_id) is None:
+                stage_branch(batch, session_id, point)
+            stage_events(batch, session_id, events, self._missing)
+            stored = ROWS.summary.get(batch, session_id)
             if summary is not None and summary.is_removed and stored is not None:
                 stage_summary(
-                    batch, msgspec.structs.replace(stored, events=ROWS.last_seq.get(batch, session) or 0)
+                    batch, msgspec.structs.replace(stored, events=ROWS.last_seq.get(batch, session_id) or 0)
                 )
             elif summary is not None and (events or stored is None):
                 stage_summary(batch, summary)
@@ -262,8 +262,8 @@ def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> A
     if point is None:
         return archived
 
-    def stored_id(session: str) -> str:
-        return session_ids.get(session, session)
+    def stored_id(session_id: str) -> str:
+        return session_ids.get(session_id, session_id)
 
     def renamed(recorded: RecordedEvent) -> RecordedEvent:
         if not isinstance(recorded.event, SessionBranched):

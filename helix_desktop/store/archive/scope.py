@@ -44,15 +44,17 @@ class WorkspaceScope:
         names = {keys.session_of(key, span) for span in spans for key, _ in view.scan(span)}
         self.sessions = sorted(names, key=lambda name: (self._depth(name), name))
 
-    def log(self, session: str) -> ArchivedLog:
+    def log(self, session_id: str) -> ArchivedLog:
         """Return the own events of a session. Raise RowDamaged."""
-        point = ROWS.branch.get(self._view, session)
-        return ArchivedLog(read_events(self._view, session)[point.seq if point is not None else 0 :], point)
+        point = ROWS.branch.get(self._view, session_id)
+        return ArchivedLog(
+            read_events(self._view, session_id)[point.seq if point is not None else 0 :], point
+        )
 
-    def _depth(self, session: str) -> int:
+    def _depth(self, session_id: str) -> int:
         """Return how many sessions a log begins with; 0 also for one that cannot be read."""
         try:
-            return len(log_parts(self._view, session)) - 1
+            return len(log_parts(self._view, session_id)) - 1
         except RowDamaged:
             return 0
 
@@ -64,11 +66,11 @@ class SessionScope:
     `entries` and `size`, in bytes, are the planned totals of the contents.
     """
 
-    def __init__(self, snapshot: StoreSnapshot, session: str) -> None:
+    def __init__(self, snapshot: StoreSnapshot, session_id: str) -> None:
         self._snapshot, self._view = snapshot, snapshot.view
         self.sessions: list[str] = []
         digests: set[str] = set()
-        waiting = [session]
+        waiting = [session_id]
         while waiting:
             name = waiting.pop(0)
             if name in self.sessions:
@@ -86,12 +88,12 @@ class SessionScope:
         sizes = [self._stored_size(digest) for digest in self.digests]
         self.entries, self.size = len(sizes), sum(sizes)
 
-    def log(self, session: str) -> ArchivedLog:
+    def log(self, session_id: str) -> ArchivedLog:
         """Return all events of a session. Raise RowDamaged."""
-        return ArchivedLog(read_events(self._view, session))
+        return ArchivedLog(read_events(self._view, session_id))
 
-    def _is_stored(self, session: str) -> bool:
-        return bool(session) and ROWS.last_seq.get(self._view, session) is not None
+    def _is_stored(self, session_id: str) -> bool:
+        return bool(session_id) and ROWS.last_seq.get(self._view, session_id) is not None
 
     def _with_indexed(self, digests: set[str]) -> set[str]:
         """Return the contents, and those that index entries among them lead to."""
@@ -128,6 +130,6 @@ ArchiveScope = WorkspaceScope | SessionScope
 def _subagent_in(event: Event) -> str:
     """Return the session of the subagent that an event began or has the result of; empty for none."""
     match event:
-        case SubagentStarted(session=session) | ToolAnswered(subagent=session):
-            return session
+        case SubagentStarted(session=session_id) | ToolAnswered(subagent=session_id):
+            return session_id
     return ""

@@ -32,13 +32,13 @@ async def export_session(
     path: str,
     name: str,
     at_ms: int,
-    session: str,
+    session_id: str,
     on_progress: OnProgress = no_progress,
 ) -> ExportResult:
     """Write one session with its subagents and contents to a file, as `export_store` writes a store."""
     return await store.bulk_access.read_snapshot(
         lambda snapshot: write_archive(
-            snapshot, SessionScope(snapshot, session), Path(path), name, at_ms, on_progress
+            snapshot, SessionScope(snapshot, session_id), Path(path), name, at_ms, on_progress
         )
     )
 

@@ -113,8 +113,8 @@ class _ArchiveWriter:
         for digest in scope.digests:
             self._write_content(digest)
             self._report_progress(scope.size)
-        for session in scope.sessions:
-            self._write_session(session)
+        for session_id in scope.sessions:
+            self._write_session(session_id)
             self._report_progress(scope.size)
         end = ArchiveTotals(
             self._entries,
@@ -145,14 +145,14 @@ class _ArchiveWriter:
         self._size += len(data)
         self._trashed_entries += bool(record.trashed)
 
-    def _write_session(self, session: str) -> None:
+    def _write_session(self, session_id: str) -> None:
         try:
-            log = self._scope.log(session)
-            summary = ROWS.summary.get(self._view, session)
-            stored_draft = ROWS.draft.get(self._view, session)
+            log = self._scope.log(session_id)
+            summary = ROWS.summary.get(self._view, session_id)
+            stored_draft = ROWS.draft.get(self._view, session_id)
             draft = stored_draft if stored_draft is not None else Draft()
             note = SessionHeader(
-                session,
+                session_id,
                 len(log.events),
                 summary,
                 draft.text,
@@ -162,7 +162,7 @@ class _ArchiveWriter:
                 draft.partial_outputs,
             )
         except RowDamaged:
-            self._left_out.append(session)
+            self._left_out.append(session_id)
             return
         self._sessions += 1
         self._events += len(log.events)

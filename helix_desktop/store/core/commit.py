@@ -15,9 +15,11 @@ from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 def check_commit(commit: Commit) -> None:
     """Check the rules that do not depend on stored rows. Raise ValueError, ContentTooLarge."""
-    keys.session_bytes(commit.session)
-    if commit.summary is not None and commit.summary.id != commit.session:
-        raise ValueError(f"the summary is of session {commit.summary.id!r}, the commit of {commit.session!r}")
+    keys.session_bytes(commit.session_id)
+    if commit.summary is not None and commit.summary.id != commit.session_id:
+        raise ValueError(
+            f"the summary is of session {commit.summary.id!r}, the commit of {commit.session_id!r}"
+        )
     for content in commit.contents:
         if len(content.data) > MAX_CONTENT_BYTES:
             raise store_errors.content_too_large(content)
@@ -33,18 +35,18 @@ def check_digest(content: Content, actual_digest: str) -> None:
         raise ValueError(f"the content given as {content.digest[:80]!r} has another SHA-256")
 
 
-def check_sequence(session: str, last_seq: int, events: Sequence[RecordedEvent]) -> None:
+def check_sequence(session_id: str, last_seq: int, events: Sequence[RecordedEvent]) -> None:
     """Raise ValueError unless the events follow `last_seq`, the log's last seq, without a gap."""
     for expected, recorded in enumerate(events, last_seq + 1):
         if recorded.seq != expected:
-            raise ValueError(f"session {session!r} goes on with event {expected}, not with {recorded.seq}")
+            raise ValueError(f"session {session_id!r} goes on with event {expected}, not with {recorded.seq}")
 
 
-def check_branch(session: str, point: BranchPoint, last_seq: int) -> None:
+def check_branch(session_id: str, point: BranchPoint, last_seq: int) -> None:
     """Raise ValueError unless a session can begin at a point of a log that ends with `last_seq`."""
-    if session == point.parent or not 1 <= point.seq <= last_seq:
+    if session_id == point.parent or not 1 <= point.seq <= last_seq:
         raise ValueError(
-            f"{session!r} can't begin with {point.seq} events of {point.parent!r}, which has {last_seq}"
+            f"{session_id!r} can't begin with {point.seq} events of {point.parent!r}, which has {last_seq}"
         )
 
 

@@ -113,11 +113,11 @@ def records_of(prefix: str) -> Span:
     return b"m" + first, b"m" + last + b"\0"
 
 
-def session_bytes(session: str) -> bytes:
+def session_bytes(session_id: str) -> bytes:
     """Return a session id as it is in keys. Raise ValueError if it cannot be in a key."""
-    name = session.encode()
+    name = session_id.encode()
     if not 0 < len(name) <= SESSION_BYTES or b"\0" in name:
-        raise ValueError(f"a session id has 1 to {SESSION_BYTES} bytes and no NUL: {session[:80]!r}")
+        raise ValueError(f"a session id has 1 to {SESSION_BYTES} bytes and no NUL: {session_id[:80]!r}")
     return name
 
 
@@ -127,9 +127,9 @@ def session_and_seq(key: bytes) -> tuple[str, int]:
     return key[first : -_NUMBER.size - 1].decode(), seq_in(key)
 
 
-def event(session: str, seq: int) -> bytes:
+def event(session_id: str, seq: int) -> bytes:
     """Return the key of an event."""
-    return b"e" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+    return b"e" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
 def session_of_event(key: bytes) -> str:
@@ -137,20 +137,20 @@ def session_of_event(key: bytes) -> str:
     return key[1 : -_NUMBER.size - 1].decode()
 
 
-def events_of(session: str) -> Span:
+def events_of(session_id: str) -> Span:
     """Return the range of the event keys of one session, in order of seq."""
-    name = session_bytes(session)
+    name = session_bytes(session_id)
     return b"e" + name + b"\0", b"e" + name + b"\1"
 
 
-def events_after(session: str, seq: int) -> Span:
+def events_after(session_id: str, seq: int) -> Span:
     """Return the range of the event keys of one session behind an event."""
-    return event(session, seq + 1), events_of(session)[1]
+    return event(session_id, seq + 1), events_of(session_id)[1]
 
 
-def events_between(session: str, after: int, upto: int) -> Span:
+def events_between(session_id: str, after: int, upto: int) -> Span:
     """Return the range of the keys of the events after `after` up to and with `upto`."""
-    return event(session, after + 1), event(session, upto + 1)
+    return event(session_id, after + 1), event(session_id, upto + 1)
 
 
 def seq_in(key: bytes) -> int:
@@ -163,20 +163,20 @@ def handover_session(key: bytes) -> str:
     return key[1 : -1 - _NUMBER.size].decode()
 
 
-def handover(session: str, seq: int) -> bytes:
+def handover(session_id: str, seq: int) -> bytes:
     """Return the key of the mark that an event is a handover."""
-    return b"h" + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+    return b"h" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
-def handovers_of(session: str) -> Span:
+def handovers_of(session_id: str) -> Span:
     """Return the range of the handover keys of one session, in order of seq."""
-    name = session_bytes(session)
+    name = session_bytes(session_id)
     return b"h" + name + b"\0", b"h" + name + b"\1"
 
 
-def reference(digest: str, session: str, seq: int) -> bytes:
+def reference(digest: str, session_id: str, seq: int) -> bytes:
     """Return the key of the mark that an event names a content."""
-    return b"r" + digest_bytes(digest) + session_bytes(session) + b"\0" + _NUMBER.pack(seq)
+    return b"r" + digest_bytes(digest) + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
 def references_of(digest: str) -> Span:
@@ -185,9 +185,9 @@ def references_of(digest: str) -> Span:
     return b"r" + name, b"r" + name + b"\xff"
 
 
-def back_reference(session: str, seq: int, digest: str) -> bytes:
+def back_reference(session_id: str, seq: int, digest: str) -> bytes:
     """Return the key of the reverse mark, from an event to a content it names."""
-    return b"R" + session_bytes(session) + b"\0" + _NUMBER.pack(seq) + digest_bytes(digest)
+    return b"R" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq) + digest_bytes(digest)
 
 
 def session_in(key: bytes) -> str:
@@ -200,31 +200,31 @@ def seq_and_digest(key: bytes) -> tuple[int, str]:
     return seq_in(key[:-DIGEST_BYTES]), digest_in(key)
 
 
-def back_references_between(session: str, after: int, upto: int) -> Span:
+def back_references_between(session_id: str, after: int, upto: int) -> Span:
     """Return the range of the back-reference keys of the events after `after` up to and with `upto`."""
-    first, _ = back_references_of(session)
+    first, _ = back_references_of(session_id)
     return first + _NUMBER.pack(after + 1), first + _NUMBER.pack(upto + 1)
 
 
-def back_references_of(session: str) -> Span:
+def back_references_of(session_id: str) -> Span:
     """Return the range of the back-reference keys of one session, in order of seq."""
-    name = session_bytes(session)
+    name = session_bytes(session_id)
     return b"R" + name + b"\0", b"R" + name + b"\1"
 
 
-def summary(session: str) -> bytes:
+def summary(session_id: str) -> bytes:
     """Return the key of a session's summary."""
-    return b"s" + session_bytes(session)
+    return b"s" + session_bytes(session_id)
 
 
-def draft(session: str) -> bytes:
+def draft(session_id: str) -> bytes:
     """Return the key of a session's unsent text."""
-    return b"d" + session_bytes(session)
+    return b"d" + session_bytes(session_id)
 
 
-def branch(session: str) -> bytes:
+def branch(session_id: str) -> bytes:
     """Return the key of the row that makes a session a branch."""
-    return b"p" + session_bytes(session)
+    return b"p" + session_bytes(session_id)
 
 
 def session_of(key: bytes, span: Span) -> str:
@@ -232,6 +232,6 @@ def session_of(key: bytes, span: Span) -> str:
     return key[len(span[0]) :].decode()
 
 
-def last_event(session: str) -> bytes:
+def last_event(session_id: str) -> bytes:
     """Return the key of the seq of a session's last event."""
-    return b"!last\0" + session_bytes(session)
+    return b"!last\0" + session_bytes(session_id)

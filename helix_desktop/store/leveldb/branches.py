@@ -15,30 +15,30 @@ from helix_desktop.store.leveldb.rows import ROWS
 class LogPart(msgspec.Struct, frozen=True):
     """The events of one session after `after` up to and with `upto`, as a part of a branch's log."""
 
-    session: str
+    session_id: str
     after: int
     upto: int
 
 
-def log_parts(source: RowSource, session: str) -> list[LogPart]:
+def log_parts(source: RowSource, session_id: str) -> list[LogPart]:
     """Return the parts of a session's log, oldest first; the last is its own. Raise RowDamaged."""
     parts: list[LogPart] = []
-    upto, passed = ROWS.last_seq.get(source, session) or 0, {session}
-    while point := ROWS.branch.get(source, session):
+    upto, passed = ROWS.last_seq.get(source, session_id) or 0, {session_id}
+    while point := ROWS.branch.get(source, session_id):
         after = min(point.seq, upto)
-        parts.append(LogPart(session, after, upto))
-        session, upto = point.parent, after
-        if session in passed:
-            raise RowDamaged(f"session {session} is a branch of itself")
-        passed.add(session)
-    parts.append(LogPart(session, 0, upto))
+        parts.append(LogPart(session_id, after, upto))
+        session_id, upto = point.parent, after
+        if session_id in passed:
+            raise RowDamaged(f"session {session_id} is a branch of itself")
+        passed.add(session_id)
+    parts.append(LogPart(session_id, 0, upto))
     return parts[::-1]
 
 
-def holder_of(source: RowSource, session: str, seq: int) -> str:
+def holder_of(source: RowSource, session_id: str, seq: int) -> str:
     """Return the session whose rows hold event `seq` of a log. Raise RowDamaged."""
-    parts = log_parts(source, session)
-    return next((part.session for part in parts if part.after < seq <= part.upto), session)
+    parts = log_parts(source, session_id)
+    return next((part.session_id for part in parts if part.after < seq <= part.upto), session_id)
 
 
 def read_branches(view: ReadView) -> dict[str, BranchPoint]:
@@ -47,7 +47,7 @@ def read_branches(view: ReadView) -> dict[str, BranchPoint]:
     return {keys.session_of(key, keys.BRANCHES): point for key, point in rows}
 
 
-def shared_end(batch: WriteBatch, database: Database, session: str) -> int:
+def shared_end(batch: WriteBatch, database: Database, session_id: str) -> int:
     """Return the last event of a session that branches begin with, as a batch will leave them; 0: none.
 
     Raise RowDamaged.
@@ -59,4 +59,4 @@ def shared_end(batch: WriteBatch, database: Database, session: str) -> int:
         points.pop(branch, None)
         if point is not None:
             points[branch] = point
-    return max((point.seq for point in points.values() if point.parent == session), default=0)
+    return max((point.seq for point in points.values() if point.parent == session_id), default=0)

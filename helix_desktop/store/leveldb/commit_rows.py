@@ -27,19 +27,19 @@ def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_m
     Raise ValueError if the stored rows do not allow it.
     """
     for content in commit.contents:
-        contents.stage(batch, content, at_ms, commit.session)
-    stage_events(batch, commit.session, commit.events)
+        contents.stage(batch, content, at_ms, commit.session_id)
+    stage_events(batch, commit.session_id, commit.events)
     for digest in commit.recalls:
         check_stored(digest, _is_referable(batch, digest), "a recall")
         ROWS.record.change(batch, digest, lambda record: _with_recall(record, at_ms))
     if commit.summary is not None:
         stage_summary(batch, commit.summary)
     if commit.ends_partial_answer:
-        ROWS.draft.change(batch, commit.session, without_partial_answer)
+        ROWS.draft.change(batch, commit.session_id, without_partial_answer)
 
 
 def stage_events(
-    batch: WriteBatch, session: str, events: Sequence[RecordedEvent], missing: Container[str] = ()
+    batch: WriteBatch, session_id: str, events: Sequence[RecordedEvent], missing: Container[str] = ()
 ) -> None:
     """Append events to a session's log. Raise ValueError if they leave a gap or name unknown contents.
 
@@ -48,24 +48,24 @@ def stage_events(
     if not events:
         return
     point = point_in(events[0])
-    if point is not None and ROWS.last_seq.get(batch, session) is None:
-        stage_branch(batch, session, point)
-    check_sequence(session, ROWS.last_seq.get(batch, session) or 0, events)
+    if point is not None and ROWS.last_seq.get(batch, session_id) is None:
+        stage_branch(batch, session_id, point)
+    check_sequence(session_id, ROWS.last_seq.get(batch, session_id) or 0, events)
     for recorded in events:
-        ROWS.event.put(batch, recorded, session, recorded.seq)
+        ROWS.event.put(batch, recorded, session_id, recorded.seq)
         if isinstance(recorded.event, HandoverMade):
-            batch.put(keys.handover(session, recorded.seq))
+            batch.put(keys.handover(session_id, recorded.seq))
         for digest in digests_in(recorded.event):
-            add_reference(batch, session, recorded.seq, digest, digest in missing)
-    ROWS.last_seq.put(batch, events[-1].seq, session)
+            add_reference(batch, session_id, recorded.seq, digest, digest in missing)
+    ROWS.last_seq.put(batch, events[-1].seq, session_id)
 
 
-def stage_branch(batch: WriteBatch, session: str, point: BranchPoint) -> None:
+def stage_branch(batch: WriteBatch, session_id: str, point: BranchPoint) -> None:
     """Let a new session begin with a part of another log. Raise ValueError if that does not reach so far."""
-    check_branch(session, point, ROWS.last_seq.get(batch, point.parent) or 0)
+    check_branch(session_id, point, ROWS.last_seq.get(batch, point.parent) or 0)
     holder = holder_of(batch, point.parent, point.seq)
-    ROWS.branch.put(batch, BranchPoint(holder, point.seq), session)
-    ROWS.last_seq.put(batch, point.seq, session)
+    ROWS.branch.put(batch, BranchPoint(holder, point.seq), session_id)
+    ROWS.last_seq.put(batch, point.seq, session_id)
 
 
 def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
@@ -80,14 +80,14 @@ def _listed(summary: SessionSummary | None) -> int:
 
 
 def add_reference(
-    batch: WriteBatch, session: str, seq: int, digest: str, allow_missing: bool = False
+    batch: WriteBatch, session_id: str, seq: int, digest: str, allow_missing: bool = False
 ) -> None:
     """Add a reference from an event to a content.
 
     Raise ValueError unless the content is stored or redacted, or `allow_missing`.
     """
     check_stored(digest, allow_missing or _is_referable(batch, digest), f"event {seq}")
-    put_reference(batch, session, seq, digest)
+    put_reference(batch, session_id, seq, digest)
     ROWS.record.change(
         batch,
         digest,
@@ -95,9 +95,9 @@ def add_reference(
     )
 
 
-def remove_reference(batch: WriteBatch, session: str, seq: int, digest: str) -> None:
+def remove_reference(batch: WriteBatch, session_id: str, seq: int, digest: str) -> None:
     """Remove a reference from an event to a content."""
-    delete_reference(batch, session, seq, digest)
+    delete_reference(batch, session_id, seq, digest)
     ROWS.record.change(
         batch,
         digest,

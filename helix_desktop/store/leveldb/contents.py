@@ -41,7 +41,7 @@ class ContentStore:
         self._database = database
         self.quarantine = quarantine
 
-    def stage(self, batch: WriteBatch, content: Content, at_ms: int, session: str = "") -> None:
+    def stage(self, batch: WriteBatch, content: Content, at_ms: int, session_id: str = "") -> None:
         """Put a content's rows into the batch, unless it is stored and intact. Raise ValueError."""
         digest = content.digest
         try:
@@ -59,11 +59,11 @@ class ContentStore:
         elif record is not None:
             self._restore_bytes(batch, content, record)
         elif readable and tombstone is None:
-            record = new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session)
+            record = new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session_id)
             ROWS.record.put(batch, record, digest)
             batch.add_totals(1, record.size, record.stored_size)
         else:
-            self._stage_known(batch, content, self._created_ms(digest, at_ms), session, readable)
+            self._stage_known(batch, content, self._created_ms(digest, at_ms), session_id, readable)
 
     def _restore_bytes(self, batch: WriteBatch, content: Content, record: EntryRecord) -> None:
         """Stage the bytes of a content again whose record is intact and whose bytes are not."""
@@ -79,14 +79,14 @@ class ContentStore:
         batch: WriteBatch,
         content: Content,
         created_ms: int,
-        session: str,
+        session_id: str,
         record_readable: bool,
     ) -> None:
         """Stage a content that events may already name: it was redacted, or lost its record
         (not `record_readable`).
         """
         digest = content.digest
-        record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session)
+        record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session_id)
         ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
         batch.delete(keys.tombstone(digest))
         if record_readable:

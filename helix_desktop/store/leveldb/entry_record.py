@@ -46,8 +46,8 @@ class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
         )
 
 
-def new_record(content: Content, stored_size: int, at_ms: int, session: str) -> EntryRecord:
-    """Return the record of a content first stored by `session` at `at_ms` (ms since 1970)."""
+def new_record(content: Content, stored_size: int, at_ms: int, session_id: str) -> EntryRecord:
+    """Return the record of a content first stored by `session_id` at `at_ms` (ms since 1970)."""
     return EntryRecord(
         at_ms,
         at_ms,
@@ -58,5 +58,5 @@ def new_record(content: Content, stored_size: int, at_ms: int, session: str) -> 
         content.target,
         content.first_line,
         content.kind,
-        session=session,
+        session=session_id,
     )

@@ -16,16 +16,16 @@ from helix_desktop.store.leveldb.rows import ROWS
 _log = logging.getLogger(__name__)
 
 
-def read_events(view: ReadView, session: str) -> list[RecordedEvent]:
+def read_events(view: ReadView, session_id: str) -> list[RecordedEvent]:
     """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
-    *shared, own = log_parts(view, session)
-    spans = [keys.events_between(part.session, part.after, part.upto) for part in shared]
-    spans.append(keys.events_of(session))
+    *shared, own = log_parts(view, session_id)
+    spans = [keys.events_between(part.session_id, part.after, part.upto) for part in shared]
+    spans.append(keys.events_of(session_id))
     events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
     last = own.upto
     # A log that ends early, or has a gap, must never pass for the whole conversation.
     if [recorded.seq for recorded in events] != list(range(1, last + 1)):
-        raise RowDamaged(f"session {session} has {len(events)} of {last} events")
+        raise RowDamaged(f"session {session_id} has {len(events)} of {last} events")
     return events
 
 
@@ -38,15 +38,15 @@ def read_handovers(view: ReadView) -> list[tuple[str, RecordedEvent]]:
     hidden = {summary.id for _, summary in ROWS.summary.scan(view, keys.SUMMARIES) if summary.trashed}
     points = read_branches(view) if hidden else {}
     for key, _ in view.scan(keys.HANDOVERS):
-        session, seq = keys.handover_session(key), keys.seq_in(key)
-        event_key = keys.event(session, seq)
+        session_id, seq = keys.handover_session(key), keys.seq_in(key)
+        event_key = keys.event(session_id, seq)
         row = view.get(event_key)
         try:
             if row is not None:
                 recorded = ROWS.event.decode(event_key, row)
-                handovers.append((listed_session(session, seq, hidden, points), recorded))
+                handovers.append((listed_session(session_id, seq, hidden, points), recorded))
         except RowDamaged as error:
-            _log.warning("Event %d of session %s is damaged: %s", seq, session, error)
+            _log.warning("Event %d of session %s is damaged: %s", seq, session_id, error)
     return handovers
 
 
@@ -59,10 +59,10 @@ def read_references(view: ReadView, digest: str) -> list[ContentReference]:
     return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
 
-def read_session_digests(view: ReadView, session: str) -> list[str]:
+def read_session_digests(view: ReadView, session_id: str) -> list[str]:
     """Return the contents a session names, each once, in order of the first event. Raise RowDamaged."""
-    parts = log_parts(view, session)
-    spans = (keys.back_references_between(part.session, part.after, part.upto) for part in parts)
+    parts = log_parts(view, session_id)
+    spans = (keys.back_references_between(part.session_id, part.after, part.upto) for part in parts)
     return list(dict.fromkeys(keys.digest_in(key) for span in spans for key, _ in view.scan(span)))
 
 

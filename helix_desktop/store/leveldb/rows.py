@@ -75,8 +75,8 @@ class _RecordKind(RowKind[[str], EntryRecord]):
 class _DraftKind(RowKind[[str], Draft]):
     """Drafts; one of text alone is stored as a plain text, an empty one not at all."""
 
-    def put(self, sink: RowSink, value: Draft, session: str) -> None:
-        key = keys.draft(session)
+    def put(self, sink: RowSink, value: Draft, session_id: str) -> None:
+        key = keys.draft(session_id)
         if value.attachments or value.partial_answer is not None or value.partial_outputs:
             sink.put(key, row_codec.encode(key, value))
         elif value.text:
@@ -84,14 +84,14 @@ class _DraftKind(RowKind[[str], Draft]):
         else:
             sink.delete(key)
 
-    def change(self, batch: WriteBatch, session: str, change: Callable[[Draft], Draft]) -> None:
+    def change(self, batch: WriteBatch, session_id: str, change: Callable[[Draft], Draft]) -> None:
         """Rewrite a draft, or an empty one. A damaged one is lost: what is saved now takes its place."""
         try:
-            stored = self.get(batch, session)
+            stored = self.get(batch, session_id)
         except RowDamaged as error:
-            _log.warning("The draft of %s is damaged (%s) and was replaced.", session, error)
+            _log.warning("The draft of %s is damaged (%s) and was replaced.", session_id, error)
             stored = None
-        self.put(batch, change(stored if stored is not None else Draft()), session)
+        self.put(batch, change(stored if stored is not None else Draft()), session_id)
 
     def decode(self, key: bytes, row: bytes) -> Draft:
         stored: Any = super().decode(key, row)
@@ -119,13 +119,13 @@ class Rows:
 ROWS = Rows()
 
 
-def put_reference(sink: RowSink, session: str, seq: int, digest: str) -> None:
+def put_reference(sink: RowSink, session_id: str, seq: int, digest: str) -> None:
     """Write the two rows that link an event and a content."""
-    sink.put(keys.reference(digest, session, seq))
-    sink.put(keys.back_reference(session, seq, digest))
+    sink.put(keys.reference(digest, session_id, seq))
+    sink.put(keys.back_reference(session_id, seq, digest))
 
 
-def delete_reference(sink: RowSink, session: str, seq: int, digest: str) -> None:
+def delete_reference(sink: RowSink, session_id: str, seq: int, digest: str) -> None:
     """Remove the two rows that link an event and a content."""
-    sink.delete(keys.reference(digest, session, seq))
-    sink.delete(keys.back_reference(session, seq, digest))
+    sink.delete(keys.reference(digest, session_id, seq))
+    sink.delete(keys.back_reference(session_id, seq, digest))

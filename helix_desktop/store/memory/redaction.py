@@ -63,7 +63,7 @@ class _RedactionPass:
         self._data, self._redaction = data, redaction
         self._rewritten: dict[str, bytes] = {}
         self._removed = (
-            {session: redaction.find_removed(data.log_of(session)) for session in data.logs}
+            {session_id: redaction.find_removed(data.log_of(session_id)) for session_id in data.logs}
             if redaction.digests
             else {}
         )
@@ -82,9 +82,9 @@ class _RedactionPass:
         clean = [entry for entry in entries if entry not in (*self.contents, *self.indexes)]
         self.labels = [entry for entry in clean if self._with_clean_labels(entry) != entry]
         self.events = [
-            (session, index, changed)
-            for session in sorted(data.logs, key=str.encode)
-            for index, changed in self._changed_events(session)
+            (session_id, index, changed)
+            for session_id in sorted(data.logs, key=str.encode)
+            for index, changed in self._changed_events(session_id)
         ]
 
     def _holds_secret(self, entry: CacheEntry) -> bool:
@@ -112,10 +112,10 @@ class _RedactionPass:
             entry, tool=redact(entry.tool), target=redact(entry.target), first_line=redact(entry.first_line)
         )
 
-    def _changed_events(self, session: str) -> list[tuple[int, RecordedEvent]]:
-        removed = self._removed.get(session, {})
+    def _changed_events(self, session_id: str) -> list[tuple[int, RecordedEvent]]:
+        removed = self._removed.get(session_id, {})
         changed = []
-        for index, recorded in enumerate(self._data.logs[session]):
+        for index, recorded in enumerate(self._data.logs[session_id]):
             redacted = self._redaction.redact_event(recorded, removed)
             if redacted is not recorded:
                 changed.append((index, redacted))
@@ -126,15 +126,15 @@ class _RedactionPass:
         redact = self._redaction.redact_summary
         titles = (summary.id for summary in self._data.summaries.values() if redact(summary) != summary)
         drafts = (
-            session
-            for session, draft in self._data.drafts.items()
+            session_id
+            for session_id, draft in self._data.drafts.items()
             if self._redaction.redact_draft(draft) != draft
         )
         return RedactionMatches(
             tuple(self.contents),
             tuple(self.indexes),
             tuple(entry.digest for entry in self.labels),
-            tuple(ContentReference(session, redacted.seq) for session, _, redacted in self.events),
+            tuple(ContentReference(session_id, redacted.seq) for session_id, _, redacted in self.events),
             tuple(sorted(titles, key=str.encode)),
             tuple(sorted(drafts, key=str.encode)),
         )
@@ -144,16 +144,16 @@ class _RedactionPass:
         matches, data = self.matches(), self._data
         for entry in self.indexes:
             self._store_rewritten(entry, at_ms)
-        for session, index, redacted in self.events:
-            previous, data.logs[session][index] = data.logs[session][index], redacted
+        for session_id, index, redacted in self.events:
+            previous, data.logs[session_id][index] = data.logs[session_id][index], redacted
             for digest in {*digests_in(previous.event)} ^ {*digests_in(redacted.event)}:
                 self._add_references(digest, 1 if digest in digests_in(redacted.event) else -1)
         for entry in self.labels:
             data.entries[entry.digest] = self._with_clean_labels(data.entries[entry.digest])
-        for session in matches.titles:
-            data.summaries[session] = self._redaction.redact_summary(data.summaries[session])
-        for session in matches.drafts:
-            data.drafts[session] = self._redaction.redact_draft(data.drafts[session])
+        for session_id in matches.titles:
+            data.summaries[session_id] = self._redaction.redact_summary(data.summaries[session_id])
+        for session_id in matches.drafts:
+            data.drafts[session_id] = self._redaction.redact_draft(data.drafts[session_id])
         for entry in (*self.contents, *self.indexes):
             del data.entries[entry.digest], data.contents[entry.digest]
             data.tombstones[entry.digest] = Tombstone(

@@ -43,26 +43,26 @@ class MemoryData:
     tombstones: dict[str, Tombstone] = field(default_factory=dict)
     branches: dict[str, BranchPoint] = field(default_factory=dict)
 
-    def last_seq(self, session: str) -> int:
+    def last_seq(self, session_id: str) -> int:
         """Return the seq of a session's last event; 0 if it has none."""
-        own, point = self.logs.get(session), self.branches.get(session)
+        own, point = self.logs.get(session_id), self.branches.get(session_id)
         return own[-1].seq if own else point.seq if point is not None else 0
 
-    def log_of(self, session: str) -> list[RecordedEvent]:
+    def log_of(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's full log, a branch's with its parent's part."""
-        own, point = self.logs.get(session, []), self.branches.get(session)
+        own, point = self.logs.get(session_id, []), self.branches.get(session_id)
         return list(own) if point is None else [*self.log_of(point.parent)[: point.seq], *own]
 
-    def holder_of(self, session: str, seq: int) -> str:
+    def holder_of(self, session_id: str, seq: int) -> str:
         """Return the session that holds event `seq` of a log itself."""
-        point = self.branches.get(session)
-        return session if point is None or seq > point.seq else self.holder_of(point.parent, seq)
+        point = self.branches.get(session_id)
+        return session_id if point is None or seq > point.seq else self.holder_of(point.parent, seq)
 
     def references(self) -> set[tuple[str, int, str]]:
         """Return session, seq and digest of every place that names a content."""
         return {
-            (session, recorded.seq, digest)
-            for session, log in self.logs.items()
+            (session_id, recorded.seq, digest)
+            for session_id, log in self.logs.items()
             for recorded in log
             for digest in digests_in(recorded.event)
         }
@@ -71,9 +71,9 @@ class MemoryData:
         """Return a copy to try a change on."""
         return MemoryData(*(dict(getattr(self, part.name)) for part in fields(self)))
 
-    def shared_end(self, session: str) -> int:
+    def shared_end(self, session_id: str) -> int:
         """Return the last event of a session that branches begin with; 0: none."""
-        return max((point.seq for point in self.branches.values() if point.parent == session), default=0)
+        return max((point.seq for point in self.branches.values() if point.parent == session_id), default=0)
 
 
 class MemoryRetention:
@@ -87,18 +87,18 @@ class MemoryRetention:
         self._check_open()
         keys.digest_bytes(digest)
         references = [
-            ContentReference(session, recorded.seq)
-            for session, log in self._data.logs.items()
+            ContentReference(session_id, recorded.seq)
+            for session_id, log in self._data.logs.items()
             for recorded in log
             if digest in digests_in(recorded.event)
         ]
         return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
-    async def session_digests(self, session: str) -> list[str]:
+    async def session_digests(self, session_id: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
         self._check_open()
-        keys.session_bytes(session)
-        log = self._data.log_of(session)
+        keys.session_bytes(session_id)
+        log = self._data.log_of(session_id)
         return list(
             dict.fromkeys(digest for recorded in log for digest in sorted(digests_in(recorded.event)))
         )
@@ -151,15 +151,15 @@ class MemoryRetention:
             self._update_entry(entry, trashed=0, last_used=trashed_ms)
         return _result_of(restored)
 
-    async def trash_session(self, session: str) -> tuple[str, ...]:
+    async def trash_session(self, session_id: str) -> tuple[str, ...]:
         """Move a session and its subagents' sessions to the trash; return the ids that were moved."""
         self._check_open()
-        return self._set_trashed(session, self._trash_time_ms())
+        return self._set_trashed(session_id, self._trash_time_ms())
 
-    async def restore_session(self, session: str) -> tuple[str, ...]:
+    async def restore_session(self, session_id: str) -> tuple[str, ...]:
         """Restore a session and its subagents' sessions from the trash; return the ids that were restored."""
         self._check_open()
-        return self._set_trashed(session, 0)
+        return self._set_trashed(session_id, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
@@ -167,9 +167,9 @@ class MemoryRetention:
         limit = before_ms or MAX_TIME_MS
         trash = await self.trash()
         removed = [summary.id for summary in trash.sessions if summary.trashed < limit]
-        for session in removed:
-            if session in self._data.summaries:  # a subagent may have gone with its session
-                self._remove_session(session)
+        for session_id in removed:
+            if session_id in self._data.summaries:  # a subagent may have gone with its session
+                self._remove_session(session_id)
         purged = purgeable_entries(self._entries(), self._data.contents.get, limit)
         for entry in purged:
             del self._data.entries[entry.digest], self._data.contents[entry.digest]
@@ -187,9 +187,9 @@ class MemoryRetention:
         data, before = self._data, self._data.references()
         trashed, selected = (await self.trash()).sessions, set(sessions)
         family = [summary.id for summary in trashed if summary.id in selected or summary.parent in selected]
-        for session in family:
-            if session in data.summaries:  # a subagent may have gone with its session
-                self._remove_session(session)
+        for session_id in family:
+            if session_id in data.summaries:  # a subagent may have gone with its session
+                self._remove_session(session_id)
         referenced = {digest for _, _, digest in before - data.references()}
         candidates = [
             entry
@@ -205,7 +205,7 @@ class MemoryRetention:
         left = EntryTotals()
         for entry in candidates:
             left = left if entry in gone else left.plus(entry)
-        with_branches = sum(bool(data.shared_end(session)) for session in family)
+        with_branches = sum(bool(data.shared_end(session_id)) for session_id in family)
         freed = sum(entry.stored_size for entry in gone)
         return PermanentDeletion(
             tuple(sorted(entry.digest for entry in gone)), tuple(family), freed, left, with_branches
@@ -226,13 +226,15 @@ class MemoryRetention:
         """Return the time, but not before the newest content: a clock set back must not age the trash."""
         return max(self._clock(), max((entry.created for entry in self._data.entries.values()), default=0))
 
-    def _set_trashed(self, session: str, trashed_ms: int) -> tuple[str, ...]:
-        keys.session_bytes(session)
+    def _set_trashed(self, session_id: str, trashed_ms: int) -> tuple[str, ...]:
+        keys.session_bytes(session_id)
         summaries = self._data.summaries
-        children = sorted((name for name in summaries if summaries[name].parent == session), key=str.encode)
-        if trashed_ms and self._data.shared_end(session):
+        children = sorted(
+            (name for name in summaries if summaries[name].parent == session_id), key=str.encode
+        )
+        if trashed_ms and self._data.shared_end(session_id):
             children = []  # branches may show them
-        family = [name for name in (session, *children) if name in summaries]
+        family = [name for name in (session_id, *children) if name in summaries]
         changed = [
             name
             for name in family
@@ -242,29 +244,29 @@ class MemoryRetention:
             summaries[name] = msgspec.structs.replace(summaries[name], trashed=trashed_ms)
         return tuple(changed)
 
-    def _remove_session(self, session: str) -> None:
+    def _remove_session(self, session_id: str) -> None:
         """Delete what no branch needs of a session, and what was left of its parent for its sake."""
-        data, end = self._data, self._data.shared_end(session)
-        log = data.logs.pop(session, [])
+        data, end = self._data, self._data.shared_end(session_id)
+        log = data.logs.pop(session_id, [])
         later = [recorded for recorded in log if recorded.seq > end]
         for recorded in later:
             for digest in digests_in(recorded.event):
                 entry = data.entries.get(digest)
                 if entry is not None:
                     self._update_entry(entry, references=entry.references - 1)
-        data.drafts.pop(session, None)
-        subagents = {name for name, summary in data.summaries.items() if summary.parent == session}
-        summary = data.summaries.pop(session)
+        data.drafts.pop(session_id, None)
+        subagents = {name for name, summary in data.summaries.items() if summary.parent == session_id}
+        summary = data.summaries.pop(session_id)
         if end:
-            data.logs[session] = log[: len(log) - len(later)]
-            data.summaries[session] = SessionSummary(
-                session, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True
+            data.logs[session_id] = log[: len(log) - len(later)]
+            data.summaries[session_id] = SessionSummary(
+                session_id, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True
             )
             started = (recorded.event for recorded in later)
             subagents &= {event.session for event in started if isinstance(event, SubagentStarted)}
         elif not summary.is_removed:
             subagents = set()  # those of a session that goes at once have their own place in the trash
-        point = data.branches.pop(session, None) if not end else None
+        point = data.branches.pop(session_id, None) if not end else None
         parent = data.summaries.get(point.parent) if point is not None else None
         for name in (*sorted(subagents), *([parent.id] if parent is not None and parent.is_removed else [])):
             self._remove_session(name)

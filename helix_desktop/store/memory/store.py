@@ -47,14 +47,14 @@ class MemoryStore(StoreSearch):
     async def commit(self, commit: Commit) -> None:
         """Store all or nothing. Raise ContentTooLarge, StoreClosed, ValueError as LevelDbStore does."""
         self._check_open()
-        session, at_ms = commit.session, self._clock()
+        session_id, at_ms = commit.session_id, self._clock()
         check_commit(commit)
         self._check_against_stored(commit)
         for content in commit.contents:
-            await self._store_content(content, at_ms, session)
+            await self._store_content(content, at_ms, session_id)
         self._begin_branch(commit)
         for recorded in commit.events:
-            self._data.logs.setdefault(session, []).append(recorded)
+            self._data.logs.setdefault(session_id, []).append(recorded)
             for digest in digests_in(recorded.event):
                 if digest in self._data.entries:
                     self._update_entry(
@@ -65,15 +65,15 @@ class MemoryStore(StoreSearch):
                 recall_count = self._data.entries[digest].recalls + 1
                 self._update_entry(digest, recalls=recall_count, last_used=at_ms, trashed=0)
         if commit.summary is not None:
-            self._data.summaries[session] = commit.summary
-        if commit.ends_partial_answer and session in self._data.drafts:
-            self._data.drafts[session] = without_partial_answer(self._data.drafts[session])
+            self._data.summaries[session_id] = commit.summary
+        if commit.ends_partial_answer and session_id in self._data.drafts:
+            self._data.drafts[session_id] = without_partial_answer(self._data.drafts[session_id])
 
-    async def events(self, session: str) -> list[RecordedEvent]:
+    async def events(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's full log, in order; empty if there is none."""
         self._check_open()
-        keys.session_bytes(session)
-        return self._data.log_of(session)
+        keys.session_bytes(session_id)
+        return self._data.log_of(session_id)
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions except those in the trash, last updated first."""
@@ -108,34 +108,34 @@ class MemoryStore(StoreSearch):
         sessions = sum(not summary.is_removed for summary in self._data.summaries.values())
         return StoreTotals(len(self._data.entries), size, size, sessions)
 
-    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+    async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft."""
         self._check_open()
-        keys.session_bytes(session)
-        stored = self._data.drafts.get(session, Draft())
-        self._data.drafts[session] = msgspec.structs.replace(
+        keys.session_bytes(session_id)
+        stored = self._data.drafts.get(session_id, Draft())
+        self._data.drafts[session_id] = msgspec.structs.replace(
             stored, text=text, attachments=tuple(attachments)
         )
 
-    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+    async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
         """Save what came so far of an answer, until it is recorded; None: delete it."""
         self._check_open()
-        keys.session_bytes(session)
-        stored = self._data.drafts.get(session, Draft())
-        self._data.drafts[session] = msgspec.structs.replace(stored, partial_answer=answer)
+        keys.session_bytes(session_id)
+        stored = self._data.drafts.get(session_id, Draft())
+        self._data.drafts[session_id] = msgspec.structs.replace(stored, partial_answer=answer)
 
-    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+    async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, until their answers are recorded; empty: delete it."""
         self._check_open()
-        keys.session_bytes(session)
-        stored = self._data.drafts.get(session, Draft())
-        self._data.drafts[session] = msgspec.structs.replace(stored, partial_outputs=tuple(outputs))
+        keys.session_bytes(session_id)
+        stored = self._data.drafts.get(session_id, Draft())
+        self._data.drafts[session_id] = msgspec.structs.replace(stored, partial_outputs=tuple(outputs))
 
-    async def draft(self, session: str) -> Draft:
+    async def draft(self, session_id: str) -> Draft:
         """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
         self._check_open()
-        keys.session_bytes(session)
-        return self._data.drafts.get(session, Draft())
+        keys.session_bytes(session_id)
+        return self._data.drafts.get(session_id, Draft())
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""
@@ -162,8 +162,8 @@ class MemoryStore(StoreSearch):
         self._check_open()
         hidden = {summary.id for summary in self._data.summaries.values() if summary.trashed}
         return [
-            (listed_session(session, recorded.seq, hidden, self._data.branches), recorded)
-            for session, log in self._data.logs.items()
+            (listed_session(session_id, recorded.seq, hidden, self._data.branches), recorded)
+            for session_id, log in self._data.logs.items()
             for recorded in log
             if isinstance(recorded.event, HandoverMade)
         ]
@@ -174,23 +174,23 @@ class MemoryStore(StoreSearch):
 
     def _new_point(self, commit: Commit) -> BranchPoint | None:
         """Return where the branch begins that a commit makes; None if it makes none."""
-        is_new = not self._data.last_seq(commit.session)
+        is_new = not self._data.last_seq(commit.session_id)
         return point_in(commit.events[0]) if commit.events and is_new else None
 
     def _begin_branch(self, commit: Commit) -> None:
         point = self._new_point(commit)
         if point is not None:
             holder = self._data.holder_of(point.parent, point.seq)
-            self._data.branches[commit.session] = BranchPoint(holder, point.seq)
+            self._data.branches[commit.session_id] = BranchPoint(holder, point.seq)
 
-    async def _store_content(self, content: Content, at_ms: int, session: str) -> None:
+    async def _store_content(self, content: Content, at_ms: int, session_id: str) -> None:
         digest = content.digest
         entry = self._data.entries.get(digest)
         if entry is not None and must_revive(entry.references, entry.trashed, entry.last_used, at_ms):
             self._update_entry(digest, trashed=0, last_used=at_ms)
         elif entry is None and not self._is_redacted(digest):
             self._data.contents[digest] = content.data
-            self._data.entries[digest] = _new_entry(content, at_ms, session)
+            self._data.entries[digest] = _new_entry(content, at_ms, session_id)
             if self._data.tombstones.pop(digest, None):
                 self._update_entry(digest, references=len(await self.retention.references(digest)))
 
@@ -209,9 +209,9 @@ class MemoryStore(StoreSearch):
 
         point = self._new_point(commit)
         if point is not None:
-            check_branch(commit.session, point, self._data.last_seq(point.parent))
-        last_seq = point.seq if point is not None else self._data.last_seq(commit.session)
-        check_sequence(commit.session, last_seq, commit.events)
+            check_branch(commit.session_id, point, self._data.last_seq(point.parent))
+        last_seq = point.seq if point is not None else self._data.last_seq(commit.session_id)
+        check_sequence(commit.session_id, last_seq, commit.events)
         for recorded in commit.events:
             for digest in digests_in(recorded.event):
                 check_stored(digest, is_stored(digest), f"event {recorded.seq}")
@@ -241,7 +241,7 @@ def _in_span(sorted_keys: list[bytes], span: keys.Span) -> list[bytes]:
     return sorted_keys[bisect_left(sorted_keys, span[0]) : bisect_left(sorted_keys, span[1])]
 
 
-def _new_entry(content: Content, at_ms: int, session: str) -> CacheEntry:
+def _new_entry(content: Content, at_ms: int, session_id: str) -> CacheEntry:
     return CacheEntry(
         content.digest,
         len(content.data),
@@ -253,5 +253,5 @@ def _new_entry(content: Content, at_ms: int, session: str) -> CacheEntry:
         content.kind,
         at_ms,
         at_ms,
-        session=session,
+        session=session_id,
     )

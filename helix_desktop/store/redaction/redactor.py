@@ -44,10 +44,10 @@ class Redactor:
             )
         for digest in search_result.labels:
             self._clean_labels(digest)
-        for session in search_result.titles:
-            self._redact_summary(session)
-        for session in search_result.drafts:
-            self._redact_draft(session)
+        for session_id in search_result.titles:
+            self._redact_summary(session_id)
+        for session_id in search_result.drafts:
+            self._redact_draft(session_id)
         for entry in search_result.contents:
             self._replace_by_tombstone(entry.digest)
         for digest in search_result.rewritten_indexes:
@@ -82,29 +82,29 @@ class Redactor:
         if record is not None:
             ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
 
-    def _redact_event(self, session: str, seq: int, removed: Mapping[int, OutputCopies]) -> None:
-        previous = ROWS.event.get(self._batch, session, seq)
+    def _redact_event(self, session_id: str, seq: int, removed: Mapping[int, OutputCopies]) -> None:
+        previous = ROWS.event.get(self._batch, session_id, seq)
         if previous is not None:
             redacted = self._redaction.redact_event(previous, removed)
-            ROWS.event.put(self._batch, redacted, session, seq)
-            self._update_references(session, previous, redacted)
+            ROWS.event.put(self._batch, redacted, session_id, seq)
+            self._update_references(session_id, previous, redacted)
 
-    def _update_references(self, session: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
+    def _update_references(self, session_id: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
         before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
         for digest in before - after:
-            remove_reference(self._batch, session, redacted.seq, digest)
+            remove_reference(self._batch, session_id, redacted.seq, digest)
         for digest in after - before:
-            add_reference(self._batch, session, redacted.seq, digest)
+            add_reference(self._batch, session_id, redacted.seq, digest)
 
-    def _redact_summary(self, session: str) -> None:
-        summary = ROWS.summary.get(self._batch, session)
+    def _redact_summary(self, session_id: str) -> None:
+        summary = ROWS.summary.get(self._batch, session_id)
         if summary is not None:
-            ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session)
+            ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session_id)
 
-    def _redact_draft(self, session: str) -> None:
-        draft = ROWS.draft.get(self._batch, session)
+    def _redact_draft(self, session_id: str) -> None:
+        draft = ROWS.draft.get(self._batch, session_id)
         if draft is not None:
-            ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session)
+            ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session_id)
 
     def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
         record = ROWS.record.get(self._batch, digest)

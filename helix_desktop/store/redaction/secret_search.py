@@ -154,12 +154,12 @@ def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, O
     Such a branch's log is read as a whole: it can have chosen another form of its parent's output.
     """
     rows = groupby(ROWS.event.scan(view, keys.EVENTS), lambda row: keys.session_of_event(row[0]))
-    own = {session: redaction.find_removed(recorded for _, recorded in log) for session, log in rows}
+    own = {session_id: redaction.find_removed(recorded for _, recorded in log) for session_id, log in rows}
     removed = dict(own)
     for branch in read_branches(view):
         *shared, last = log_parts(view, branch)
-        if any(part.after < seq <= part.upto for part in shared for seq in own.get(part.session, ())):
-            spans = (keys.events_between(part.session, part.after, part.upto) for part in (*shared, last))
+        if any(part.after < seq <= part.upto for part in shared for seq in own.get(part.session_id, ())):
+            spans = (keys.events_between(part.session_id, part.after, part.upto) for part in (*shared, last))
             removed[branch] = redaction.find_removed(
                 recorded for span in spans for _, recorded in ROWS.event.scan(view, span)
             )
@@ -168,9 +168,9 @@ def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, O
 
 def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -> None:
     for key, recorded in ROWS.event.scan(view, keys.EVENTS):
-        session = keys.session_of_event(key)
-        if redaction.redact_event(recorded, matches.removed.get(session, {})) is not recorded:
-            matches.events.append(ContentReference(session, recorded.seq))
+        session_id = keys.session_of_event(key)
+        if redaction.redact_event(recorded, matches.removed.get(session_id, {})) is not recorded:
+            matches.events.append(ContentReference(session_id, recorded.seq))
     for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
         if redaction.redact_summary(summary) != summary:
             matches.titles.append(key[1:].decode())

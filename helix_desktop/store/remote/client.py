@@ -88,7 +88,7 @@ class RemoteStore(StoreSearch):
         check_commit(commit)
         if commit.size > MAX_CONTENT_BYTES and len(commit.contents) > 1:
             for content in commit.contents:
-                await self._call(rpc_methods.COMMIT, Commit(commit.session, contents=(content,)))
+                await self._call(rpc_methods.COMMIT, Commit(commit.session_id, contents=(content,)))
             commit = msgspec.structs.replace(commit, contents=())
         if commit.is_empty:
             return
@@ -100,9 +100,9 @@ class RemoteStore(StoreSearch):
             if self.backend is backend or not await self._is_stored(commit):
                 raise
 
-    async def events(self, session: str) -> list[RecordedEvent]:
+    async def events(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
-        return await self._call(rpc_methods.EVENTS, session)
+        return await self._call(rpc_methods.EVENTS, session_id)
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions, last updated first."""
@@ -124,30 +124,30 @@ class RemoteStore(StoreSearch):
         """Return counts and sizes of the store."""
         return await self._call(rpc_methods.TOTALS)
 
-    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+    async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft.
 
         Raise StoreWriteFailed.
         """
-        await self._call(rpc_methods.SAVE_DRAFT, session, text, attachments)
+        await self._call(rpc_methods.SAVE_DRAFT, session_id, text, attachments)
 
-    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+    async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
         """Save what came so far of an answer, until it is recorded; None: delete it.
 
         Raise StoreWriteFailed.
         """
-        await self._call(rpc_methods.SAVE_PARTIAL_ANSWER, session, answer)
+        await self._call(rpc_methods.SAVE_PARTIAL_ANSWER, session_id, answer)
 
-    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+    async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, until their answers are recorded; empty: delete it.
 
         Raise StoreWriteFailed.
         """
-        await self._call(rpc_methods.SAVE_PARTIAL_OUTPUTS, session, outputs)
+        await self._call(rpc_methods.SAVE_PARTIAL_OUTPUTS, session_id, outputs)
 
-    async def draft(self, session: str) -> Draft:
+    async def draft(self, session_id: str) -> Draft:
         """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
-        return await self._call(rpc_methods.DRAFT, session)
+        return await self._call(rpc_methods.DRAFT, session_id)
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
@@ -176,10 +176,10 @@ class RemoteStore(StoreSearch):
         )
 
     async def export_session_to(
-        self, path: Path, name: str, session: str, on_progress: OnProgress = no_progress
+        self, path: Path, name: str, session_id: str, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Let the owner write one session to an absolute path. Raises as `export_store`."""
-        args = (str(path), name, wall_clock_ms(), session)
+        args = (str(path), name, wall_clock_ms(), session_id)
         return await self._call_long(rpc_methods.EXPORT_SESSION, *args, on_progress=on_progress)
 
     async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
@@ -280,7 +280,7 @@ class RemoteStore(StoreSearch):
         """Return True if the log holds the events of a commit where they belong."""
         if not commit.events:
             return False
-        log, first = await self.events(commit.session), commit.events[0].seq - 1
+        log, first = await self.events(commit.session_id), commit.events[0].seq - 1
         return tuple(log[first : first + len(commit.events)]) == commit.events
 
     async def _reopen_after(self, ended: Backend, reopen: Reopen) -> None:

@@ -48,9 +48,9 @@ class RemoteRetention:
         """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         return await self._call(rpc_methods.REFERENCES, digest)
 
-    async def session_digests(self, session: str) -> list[str]:
+    async def session_digests(self, session_id: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
-        return await self._call(rpc_methods.SESSION_DIGESTS, session)
+        return await self._call(rpc_methods.SESSION_DIGESTS, session_id)
 
     async def pin(self, digest: str, pinned: bool) -> None:
         """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
@@ -72,13 +72,13 @@ class RemoteRetention:
         """Restore contents from the trash. Raise StoreWriteFailed."""
         return await self._call(rpc_methods.RESTORE, digests)
 
-    async def trash_session(self, session: str) -> tuple[str, ...]:
+    async def trash_session(self, session_id: str) -> tuple[str, ...]:
         """Move a session and its subagents' to the trash. Raise StoreLocked if it is open in the owner."""
-        return await self._call(rpc_methods.TRASH_SESSION, session)
+        return await self._call(rpc_methods.TRASH_SESSION, session_id)
 
-    async def restore_session(self, session: str) -> tuple[str, ...]:
+    async def restore_session(self, session_id: str) -> tuple[str, ...]:
         """Restore a session and its subagents' sessions from the trash."""
-        return await self._call(rpc_methods.RESTORE_SESSION, session)
+        return await self._call(rpc_methods.RESTORE_SESSION, session_id)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete what was trashed before `before_ms`, in ms since 1970; 0: everything."""

@@ -28,26 +28,26 @@ class SessionLeases:
         self._own_sessions: set[str] = set()
         self._clients: dict[str, object] = {}
 
-    def acquire(self, session: str, client: object) -> None:
+    def acquire(self, session_id: str, client: object) -> None:
         """Lease a session to a client from now on. Raise StoreLocked if another process writes it."""
-        if self._is_open_here(session):
-            raise self._session_locked(session, os.getpid())
-        if self._clients.setdefault(session, client) is not client:
-            raise self._session_locked(session, None)
+        if self._is_open_here(session_id):
+            raise self._session_locked(session_id, os.getpid())
+        if self._clients.setdefault(session_id, client) is not client:
+            raise self._session_locked(session_id, None)
 
-    def is_available(self, session: str, client: object = None) -> bool:
+    def is_available(self, session_id: str, client: object = None) -> bool:
         """Return True if nobody writes this session, except for `client`."""
-        return self._clients.get(session, client) is client and not self._is_open_here(session)
+        return self._clients.get(session_id, client) is client and not self._is_open_here(session_id)
 
-    def acquire_own(self, session: str) -> None:
+    def acquire_own(self, session_id: str) -> None:
         """Lease a session to this process from now on. Raise StoreLocked if a client has it."""
-        self.check_not_leased(session)
-        self._own_sessions.add(session)
+        self.check_not_leased(session_id)
+        self._own_sessions.add(session_id)
 
-    def check_not_leased(self, session: str) -> None:
+    def check_not_leased(self, session_id: str) -> None:
         """Raise StoreLocked if a client writes a session."""
-        if session in self._clients:
-            raise self._session_locked(session, None)
+        if session_id in self._clients:
+            raise self._session_locked(session_id, None)
 
     def refusal(self, why: TranslatableText) -> StoreLocked:
         """Return the error for a client that may not do something while this process owns the store."""
@@ -63,16 +63,18 @@ class SessionLeases:
 
     def release_all(self, client: object) -> None:
         """Release all leases of a client."""
-        self._clients = {session: holder for session, holder in self._clients.items() if holder is not client}
+        self._clients = {
+            session_id: holder for session_id, holder in self._clients.items() if holder is not client
+        }
 
-    def _is_open_here(self, session: str) -> bool:
-        return session in self._own_sessions or self.is_open_here(session)
+    def _is_open_here(self, session_id: str) -> bool:
+        return session_id in self._own_sessions or self.is_open_here(session_id)
 
-    def _session_locked(self, session: str, process: int | None) -> StoreLocked:
+    def _session_locked(self, session_id: str, process: int | None) -> StoreLocked:
         return StoreLocked(
             text(
                 "The session {session} is in use by another Helix program: a window or a run.",
-                session=session[:8],
+                session=session_id[:8],
             ),
             process,
             text("Only one program at a time can write to a session."),

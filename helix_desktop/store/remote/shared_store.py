@@ -90,9 +90,9 @@ class SharedStore(LevelDbStore):
     async def commit(self, commit: Commit) -> None:
         """Store as LevelDbStore does. Raise StoreLocked while another process writes the session."""
         if commit.events:
-            self._leases.acquire_own(commit.session)
+            self._leases.acquire_own(commit.session_id)
         elif commit.summary:
-            self._leases.check_not_leased(commit.session)
+            self._leases.check_not_leased(commit.session_id)
         await super().commit(commit)
 
     async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
@@ -100,10 +100,10 @@ class SharedStore(LevelDbStore):
         return await export_store(self, str(path), name, self._access.clock(), on_progress)
 
     async def export_session_to(
-        self, path: Path, name: str, session: str, on_progress: OnProgress = no_progress
+        self, path: Path, name: str, session_id: str, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Write one session to a file, from a snapshot. Raise as `export_store` does."""
-        return await export_session(self, str(path), name, self._access.clock(), session, on_progress)
+        return await export_session(self, str(path), name, self._access.clock(), session_id, on_progress)
 
     async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Merge a file into the store, except sessions that are open. Raise as `import_store` does."""
@@ -123,7 +123,7 @@ class SharedStore(LevelDbStore):
         result = await self._run_method(client, method, args, on_progress)
         if self._external_change_listener is not None:
             if method is COMMIT and args[0].changes_session:
-                self._external_change_listener(args[0].session)
+                self._external_change_listener(args[0].session_id)
             elif method in _CHANGES_SESSION_LIST:
                 self._external_change_listener("")
         return result
@@ -135,8 +135,8 @@ class SharedStore(LevelDbStore):
             path, name, at_ms = args
             return await export_store(self, path, name, at_ms, on_progress)
         if method is EXPORT_SESSION:
-            path, name, at_ms, session = args
-            return await export_session(self, path, name, at_ms, session, on_progress)
+            path, name, at_ms, session_id = args
+            return await export_session(self, path, name, at_ms, session_id, on_progress)
         if method is IMPORT:
             (path,) = args
             return await import_store(self, path, self._leases.is_available, on_progress)
@@ -151,7 +151,7 @@ class SharedStore(LevelDbStore):
             return await attrgetter(method.path)(self)(*args, **progress_args)
         commit: Commit = args[0]
         if commit.changes_session:
-            self._leases.acquire(commit.session, client)
+            self._leases.acquire(commit.session_id, client)
         return await super().commit(commit)
 
     def client_disconnected(self, client: object) -> None:

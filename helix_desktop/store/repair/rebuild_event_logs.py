@@ -48,24 +48,26 @@ class LogRebuilder:
         """Rebuild every log. Raise StoreWriteFailed, OSError."""
         self._summaries = {summary.id: summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)}
         self._branches = read_branches(view)
-        for session, rows in groupby(view.scan(keys.EVENTS), key=lambda row: keys.session_of_event(row[0])):
-            if session not in self._branches:
-                self._rebuild_or_defer(session, (ROWS.event.decode(*row) for row in rows))
-        for session in self._in_order_of_depth():
+        for session_id, rows in groupby(
+            view.scan(keys.EVENTS), key=lambda row: keys.session_of_event(row[0])
+        ):
+            if session_id not in self._branches:
+                self._rebuild_or_defer(session_id, (ROWS.event.decode(*row) for row in rows))
+        for session_id in self._in_order_of_depth():
             self._rebuild(
-                session, (recorded for _, recorded in ROWS.event.scan(view, keys.events_of(session)))
+                session_id, (recorded for _, recorded in ROWS.event.scan(view, keys.events_of(session_id)))
             )
-        for session in sorted({*self._summaries, *self._known_last_seqs} - self._last_seqs.keys()):
-            self._rebuild(session, ())
+        for session_id in sorted({*self._summaries, *self._known_last_seqs} - self._last_seqs.keys()):
+            self._rebuild(session_id, ())
 
-    def _rebuild_or_defer(self, session: str, log: Iterator[RecordedEvent]) -> None:
+    def _rebuild_or_defer(self, session_id: str, log: Iterator[RecordedEvent]) -> None:
         """Rebuild a log, but that of a branch whose row is lost later: its first event tells its point."""
         first = next(log)
         point = point_in(first)
         if point is None:
-            self._rebuild(session, chain((first,), log))
+            self._rebuild(session_id, chain((first,), log))
         else:
-            self._branches[session] = point
+            self._branches[session_id] = point
 
     def _in_order_of_depth(self) -> Iterator[str]:
         """Yield every branch, each after its parent."""
@@ -75,49 +77,51 @@ class LogRebuilder:
             deferred = [name for name in deferred if name not in ready]
             yield from ready or [deferred.pop()]
 
-    def _shared_end(self, session: str) -> int:
+    def _shared_end(self, session_id: str) -> int:
         """Put the row of a branch as far as its parent's log still goes; return its last shared event."""
-        point = self._branches.get(session)
+        point = self._branches.get(session_id)
         if point is None:
             return 0
         seq, parent = min(point.seq, self._last_seqs.get(point.parent, 0)), point.parent
         while parent in self._branches and seq <= self._branches[parent].seq:
             parent = self._branches[parent].parent
-        self._branches[session] = BranchPoint(parent, seq)
+        self._branches[session_id] = BranchPoint(parent, seq)
         if seq:
-            ROWS.branch.put(self._bulk_writer, self._branches[session], session)
+            ROWS.branch.put(self._bulk_writer, self._branches[session_id], session_id)
         else:
-            self._bulk_writer.delete(keys.branch(session))
+            self._bulk_writer.delete(keys.branch(session_id))
         return seq
 
-    def _rebuild(self, session: str, log: Iterable[RecordedEvent]) -> None:
-        summary = self._summaries.get(session)
-        count, last_kept = self._shared_end(session), None
+    def _rebuild(self, session_id: str, log: Iterable[RecordedEvent]) -> None:
+        summary = self._summaries.get(session_id)
+        count, last_kept = self._shared_end(session_id), None
         detached: list[RecordedEvent] = []
-        rebuilt = SessionSummary(session, "", 0, 0)
+        rebuilt = SessionSummary(session_id, "", 0, 0)
         for recorded in log:
             if detached or recorded.seq != count + 1:
                 detached.append(recorded)
-                self._bulk_writer.delete(keys.event(session, recorded.seq))
+                self._bulk_writer.delete(keys.event(session_id, recorded.seq))
                 continue
             count, last_kept = recorded.seq, recorded
             if summary is None:
                 rebuilt = _with_event(rebuilt, recorded)
-            self._write_references(session, recorded)
+            self._write_references(session_id, recorded)
             self.events += 1
         last = max([count, *(recorded.seq for recorded in detached), summary.events if summary else 0])
-        last = max(last, self._known_last_seqs.pop(session, 0))
-        self._last_seqs[session] = count
+        last = max(last, self._known_last_seqs.pop(session_id, 0))
+        self._last_seqs[session_id] = count
         if count:
-            ROWS.last_seq.put(self._bulk_writer, count, session)
+            ROWS.last_seq.put(self._bulk_writer, count, session_id)
         if last_kept is not None:
             summary = summary or rebuilt
         if last > count:
             session_title = summary.title if summary else rebuilt.title
             self.truncated.append(
-                TruncatedSession(session, session_title, count, len(detached), last - count - len(detached))
+                TruncatedSession(
+                    session_id, session_title, count, len(detached), last - count - len(detached)
+                )
             )
-            self._save_detached(session, detached)
+            self._save_detached(session_id, detached)
         if summary is not None:
             self._write_summary(msgspec.structs.replace(summary, events=count) if last > count else summary)
 
@@ -125,15 +129,15 @@ class LogRebuilder:
         ROWS.summary.put(self._bulk_writer, summary, summary.id)
         self.sessions += not summary.is_removed
 
-    def _write_references(self, session: str, recorded: RecordedEvent) -> None:
+    def _write_references(self, session_id: str, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, HandoverMade):
-            self._bulk_writer.put(keys.handover(session, recorded.seq))
+            self._bulk_writer.put(keys.handover(session_id, recorded.seq))
         for digest in digests_in(recorded.event):
-            put_reference(self._bulk_writer, session, recorded.seq, digest)
+            put_reference(self._bulk_writer, session_id, recorded.seq, digest)
 
-    def _save_detached(self, session: str, events: list[RecordedEvent]) -> None:
+    def _save_detached(self, session_id: str, events: list[RecordedEvent]) -> None:
         if events:
-            path = self._salvage_folder / f"session-{quote(session, safe='')[:_MAX_NAME_CHARS]}.jsonl"
+            path = self._salvage_folder / f"session-{quote(session_id, safe='')[:_MAX_NAME_CHARS]}.jsonl"
             with path.open("ab") as file:
                 file.writelines(msgspec.json.encode(recorded) + b"\n" for recorded in events)
 

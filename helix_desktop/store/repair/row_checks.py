@@ -27,28 +27,28 @@ def check_row(view: ReadView, key: bytes, row: bytes) -> None:
 
 def _check_event(view: ReadView, key: bytes, row: bytes) -> None:
     recorded = ROWS.event.decode(key, row)
-    session, seq = keys.session_and_seq(key)
+    session_id, seq = keys.session_and_seq(key)
     if recorded.seq != seq:
         raise RowDamaged(f"it holds event {recorded.seq}")
     if seq > 1:
-        _require_event(view, session, seq - 1, "the event before it")
-    last = ROWS.last_seq.get(view, session) or 0
+        _require_event(view, session_id, seq - 1, "the event before it")
+    last = ROWS.last_seq.get(view, session_id) or 0
     if seq > last:
         raise RowDamaged(f"its session's log should end at {last}")
     if seq < last:
-        _require_row(view, keys.event(session, seq + 1), "the event behind it")
+        _require_row(view, keys.event(session_id, seq + 1), "the event behind it")
     if isinstance(recorded.event, HandoverMade):
-        _require_row(view, keys.handover(session, seq), "its place among the handovers")
+        _require_row(view, keys.handover(session_id, seq), "its place among the handovers")
     for digest in digests_in(recorded.event):
         if view.get(keys.tombstone(digest)) is None:
             _require_row(view, keys.record(digest), f"the record of {digest}, which it names")
-        _require_row(view, keys.reference(digest, session, seq), f"the reference from {digest}")
-        _require_row(view, keys.back_reference(session, seq, digest), f"the reference to {digest}")
+        _require_row(view, keys.reference(digest, session_id, seq), f"the reference from {digest}")
+        _require_row(view, keys.back_reference(session_id, seq, digest), f"the reference to {digest}")
 
 
 def _check_handover(view: ReadView, key: bytes, row: bytes) -> None:
-    session, seq = keys.session_and_seq(key)
-    recorded = ROWS.event.get(view, session, seq)
+    session_id, seq = keys.session_and_seq(key)
+    recorded = ROWS.event.get(view, session_id, seq)
     if recorded is None:
         raise RowDamaged("its event is missing")
     if not isinstance(recorded.event, HandoverMade):
@@ -81,20 +81,20 @@ def _check_content(view: ReadView, key: bytes, row: bytes) -> None:
 
 
 def _check_reference(view: ReadView, key: bytes, row: bytes) -> None:
-    session, seq = keys.session_and_seq(key)
-    _require_row(view, keys.event(session, seq), "the event that names it")
+    session_id, seq = keys.session_and_seq(key)
+    _require_row(view, keys.event(session_id, seq), "the event that names it")
 
 
 def _check_back_reference(view: ReadView, key: bytes, row: bytes) -> None:
-    session, seq = keys.session_and_seq(key[: -keys.DIGEST_BYTES])
-    _require_row(view, keys.reference(keys.digest_in(key), session, seq), "its counterpart")
+    session_id, seq = keys.session_and_seq(key[: -keys.DIGEST_BYTES])
+    _require_row(view, keys.reference(keys.digest_in(key), session_id, seq), "its counterpart")
 
 
 def _check_counter(view: ReadView, key: bytes, row: bytes) -> None:
     first = keys.LAST_EVENTS[0]
     if key.startswith(first):
-        last, session = ROWS.last_seq.decode(key, row), key[len(first) :].decode()
-        _require_event(view, session, last, f"event {last}, the log's last")
+        last, session_id = ROWS.last_seq.decode(key, row), key[len(first) :].decode()
+        _require_event(view, session_id, last, f"event {last}, the log's last")
     elif key == keys.TOTALS:
         ROWS.totals.decode(key, row)
     elif key in (keys.SCHEMA, keys.SEQUENCE):
@@ -121,10 +121,10 @@ def _check_draft(view: ReadView, key: bytes, row: bytes) -> None:
     ROWS.draft.decode(key, row)
 
 
-def _require_event(view: ReadView, session: str, seq: int, what: str) -> None:
+def _require_event(view: ReadView, session_id: str, seq: int, what: str) -> None:
     """Raise RowDamaged unless an event of a log is there, of a branch perhaps in its parent's rows."""
-    if view.get(keys.event(session, seq)) is None:
-        _require_row(view, keys.event(holder_of(view, session, seq), seq), what)
+    if view.get(keys.event(session_id, seq)) is None:
+        _require_row(view, keys.event(holder_of(view, session_id, seq), seq), what)
 
 
 def _require_row(view: ReadView, key: bytes, what: str) -> None:

@@ -95,9 +95,9 @@ class Salvage:
         self._check_identity(store_format)
         self._bulk_writer.flush()
         known_ends = clean_state.ends.items() if clean_state else ()
-        ends = {session: seq for session, seq in known_ends if session not in self._removed_sessions}
-        for session, seq in self.result.last_seqs.items():
-            ends[session] = max(seq, ends.get(session, 0))
+        ends = {session_id: seq for session_id, seq in known_ends if session_id not in self._removed_sessions}
+        for session_id, seq in self.result.last_seqs.items():
+            ends[session_id] = max(seq, ends.get(session_id, 0))
         logs = LogRebuilder(self._bulk_writer, self._salvage_folder, ends)
         self._target.read(logs.run)
         self._bulk_writer.flush()
@@ -139,12 +139,12 @@ class Salvage:
         else:
             self._count_lost_row()
 
-    def _salvage_last_seq(self, session: str, versions: list[RowVersion]) -> None:
+    def _salvage_last_seq(self, session_id: str, versions: list[RowVersion]) -> None:
         if versions[0].row is None:
-            self._removed_sessions.add(session)
+            self._removed_sessions.add(session_id)
         intact = self._first_intact(versions, ROWS.last_seq)
         if intact is not None:
-            self.result.last_seqs[session] = intact[1]
+            self.result.last_seqs[session_id] = intact[1]
 
     def _count_lost_row(self) -> None:
         self.result.lost_rows += 1

@@ -39,10 +39,10 @@ class LevelDbRetention:
         keys.digest_bytes(digest)
         return await self._access.run_query(lambda view: read_references(view, digest))
 
-    async def session_digests(self, session: str) -> list[str]:
+    async def session_digests(self, session_id: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
-        keys.session_bytes(session)
-        return await self._access.run_query(lambda view: read_session_digests(view, session))
+        keys.session_bytes(session_id)
+        return await self._access.run_query(lambda view: read_session_digests(view, session_id))
 
     async def pin(self, digest: str, pinned: bool) -> None:
         """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
@@ -97,13 +97,13 @@ class LevelDbRetention:
             lambda batch, part: garbage_collection.stage_restore(batch, part, at_ms), digests
         )
 
-    async def trash_session(self, session: str) -> tuple[str, ...]:
+    async def trash_session(self, session_id: str) -> tuple[str, ...]:
         """Move a session and its subagents' sessions to the trash; return the ids that were moved."""
-        return await self._set_trashed(session, await self._trash_time_ms())
+        return await self._set_trashed(session_id, await self._trash_time_ms())
 
-    async def restore_session(self, session: str) -> tuple[str, ...]:
+    async def restore_session(self, session_id: str) -> tuple[str, ...]:
         """Restore a session and its subagents' sessions from the trash; return the ids that were restored."""
-        return await self._set_trashed(session, 0)
+        return await self._set_trashed(session_id, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
@@ -141,21 +141,23 @@ class LevelDbRetention:
         """Return the time, but not before the newest content: a clock set back must not age the trash."""
         return max(self._access.clock(), await self._access.run_query(garbage_collection.newest_created))
 
-    async def _set_trashed(self, session: str, trashed_ms: int) -> tuple[str, ...]:
-        keys.session_bytes(session)
+    async def _set_trashed(self, session_id: str, trashed_ms: int) -> tuple[str, ...]:
+        keys.session_bytes(session_id)
         changed: list[str] = []
 
         def stage(batch: WriteBatch) -> None:
-            changed[:] = session_trash.stage_trashed(batch, self._access.database, session, trashed_ms)
+            changed[:] = session_trash.stage_trashed(batch, self._access.database, session_id, trashed_ms)
 
         await self._access.write(stage)
         return tuple(changed)
 
-    async def _remove_session(self, session: str, before_ms: int) -> bool:
+    async def _remove_session(self, session_id: str, before_ms: int) -> bool:
         done: list[bool] = []
 
         def stage(batch: WriteBatch) -> None:
-            done.append(session_trash.stage_session_removal(batch, self._access.database, session, before_ms))
+            done.append(
+                session_trash.stage_session_removal(batch, self._access.database, session_id, before_ms)
+            )
 
         await self._access.write(stage)
         return done[0]

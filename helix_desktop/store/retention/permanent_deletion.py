@@ -57,11 +57,11 @@ def _stage_sessions(batch: WriteBatch, database: Database, sessions: Sequence[st
     trashed = database.read(session_trash.read_trashed)
     selected = set(sessions)
     family = [summary.id for summary in trashed if summary.id in selected or summary.parent in selected]
-    for session in family:
-        session_trash.stage_session_removal(batch, database, session, MAX_TIME_MS)
-    left = {session: ROWS.summary.get(batch, session) for session in family}
-    removed = [session for session, summary in left.items() if summary is None or summary.is_removed]
-    return removed, sum(bool(shared_end(batch, database, session)) for session in removed)
+    for session_id in family:
+        session_trash.stage_session_removal(batch, database, session_id, MAX_TIME_MS)
+    left = {session_id: ROWS.summary.get(batch, session_id) for session_id in family}
+    removed = [session_id for session_id, summary in left.items() if summary is None or summary.is_removed]
+    return removed, sum(bool(shared_end(batch, database, session_id)) for session_id in removed)
 
 
 def _split_candidates(

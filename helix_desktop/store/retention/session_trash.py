@@ -29,15 +29,15 @@ def read_trashed(view: ReadView) -> list[SessionSummary]:
     )
 
 
-def stage_trashed(batch: WriteBatch, database: Database, session: str, trashed_ms: int) -> list[str]:
+def stage_trashed(batch: WriteBatch, database: Database, session_id: str, trashed_ms: int) -> list[str]:
     """Set since when (0: not) a session and its subagents' are in the trash; return the ids that changed.
 
     The subagents of a session that branches begin with stay where they are: branches may show them.
     """
     changed: list[str] = []
-    own = ROWS.summary.get(batch, session)
-    subagents = _subagents(batch, database, session)
-    if trashed_ms and shared_end(batch, database, session):
+    own = ROWS.summary.get(batch, session_id)
+    subagents = _subagents(batch, database, session_id)
+    if trashed_ms and shared_end(batch, database, session_id):
         subagents = []
     for summary in [*([own] if own is not None else []), *subagents]:
         if bool(summary.trashed) != bool(trashed_ms) and not summary.is_removed:
@@ -46,16 +46,16 @@ def stage_trashed(batch: WriteBatch, database: Database, session: str, trashed_m
     return changed
 
 
-def _subagents(batch: WriteBatch, database: Database, session: str) -> list[SessionSummary]:
+def _subagents(batch: WriteBatch, database: Database, session_id: str) -> list[SessionSummary]:
     stored = database.read(lambda view: list(ROWS.summary.scan(view, keys.SUMMARIES)))
-    current = (ROWS.summary.get(batch, summary.id) for _, summary in stored if summary.parent == session)
+    current = (ROWS.summary.get(batch, summary.id) for _, summary in stored if summary.parent == session_id)
     return [summary for summary in current if summary is not None]
 
 
-def stage_session_removal(batch: WriteBatch, database: Database, session: str, before_ms: int) -> bool:
+def stage_session_removal(batch: WriteBatch, database: Database, session_id: str, before_ms: int) -> bool:
     """Delete a session that was trashed before `before_ms`, at once; return False if it was restored."""
-    summary = ROWS.summary.get(batch, session)
-    if summary is None or summary.is_removed or batch.has_change(keys.last_event(session)):
+    summary = ROWS.summary.get(batch, session_id)
+    if summary is None or summary.is_removed or batch.has_change(keys.last_event(session_id)):
         return False
     if not 0 < summary.trashed < before_ms:
         return False
@@ -65,45 +65,45 @@ def stage_session_removal(batch: WriteBatch, database: Database, session: str, b
 
 def _remove(batch: WriteBatch, database: Database, summary: SessionSummary) -> None:
     """Delete what no branch needs of a session, and what was left of its parent for its sake."""
-    session, end = summary.id, shared_end(batch, database, summary.id)
-    later_keys, subagents = database.read(lambda view: _rows_after(view, session, end))
+    session_id, end = summary.id, shared_end(batch, database, summary.id)
+    later_keys, subagents = database.read(lambda view: _rows_after(view, session_id, end))
     reference_counts: Counter[str] = Counter()
     for key in later_keys:
         batch.delete(key)
         if key[:1] == b"R":
             seq, digest = keys.seq_and_digest(key)
-            batch.delete(keys.reference(digest, session, seq))
+            batch.delete(keys.reference(digest, session_id, seq))
             reference_counts[digest] += 1
     for digest, count in reference_counts.items():
         _remove_references(batch, digest, count)
-    batch.delete(keys.draft(session))
+    batch.delete(keys.draft(session_id))
     if not summary.is_removed:
         batch.add_totals(sessions=-1)
     if end:
-        ROWS.last_seq.put(batch, end, session)
-        stub = SessionSummary(session, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True)
-        ROWS.summary.put(batch, stub, session)
+        ROWS.last_seq.put(batch, end, session_id)
+        stub = SessionSummary(session_id, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True)
+        ROWS.summary.put(batch, stub, session_id)
     else:
-        _remove_rest(batch, database, session)
-    for subagent in _subagents(batch, database, session):
+        _remove_rest(batch, database, session_id)
+    for subagent in _subagents(batch, database, session_id):
         # Those of a session that goes at once have their own place in the trash.
         if subagent.id in subagents or (summary.is_removed and not end):
             _remove(batch, database, subagent)
 
 
-def _remove_rest(batch: WriteBatch, database: Database, session: str) -> None:
-    point = ROWS.branch.get(batch, session)
-    for key in (keys.summary(session), keys.last_event(session), keys.branch(session)):
+def _remove_rest(batch: WriteBatch, database: Database, session_id: str) -> None:
+    point = ROWS.branch.get(batch, session_id)
+    for key in (keys.summary(session_id), keys.last_event(session_id), keys.branch(session_id)):
         batch.delete(key)
     parent = ROWS.summary.get(batch, point.parent) if point is not None else None
     if parent is not None and parent.is_removed:
         _remove(batch, database, parent)
 
 
-def _rows_after(view: ReadView, session: str, end: int) -> tuple[list[bytes], set[str]]:
+def _rows_after(view: ReadView, session_id: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
-    events = keys.events_after(session, end)
-    others = (keys.handovers_of(session), keys.back_references_of(session))
+    events = keys.events_after(session_id, end)
+    others = (keys.handovers_of(session_id), keys.back_references_of(session_id))
     found = [key for key, _ in view.scan(events)]
     found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]
     if not end:

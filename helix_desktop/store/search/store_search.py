@@ -214,11 +214,11 @@ def _matching_handovers(
     terms: Sequence[str], handovers: Sequence[tuple[str, RecordedEvent]], limit: int
 ) -> tuple[HandoverHit, ...]:
     hits: list[HandoverHit] = []
-    for session, recorded in handovers:
+    for session_id, recorded in handovers:
         if len(hits) >= limit:
             break
         assert isinstance(recorded.event, HandoverMade)  # nothing else is indexed as a handover
         summary = find_matches(terms, searchable_text(recorded.event).encode(), "", lambda: True)
         if summary is not None:
-            hits.append(HandoverHit(session, recorded.seq, summary))
+            hits.append(HandoverHit(session_id, recorded.seq, summary))
     return tuple(hits)

@@ -15,13 +15,13 @@ from helix_desktop.tools.cache.origins import Origins
 _COMMAND_CAP = 80  # characters
 
 
-def table_rows(lines: Sequence[IndexLine], session: str, origins: Origins) -> list[str]:
+def table_rows(lines: Sequence[IndexLine], session_id: str, origins: Origins) -> list[str]:
     """Return the rows: earlier indexes first, then entry number, hash and description of each content.
 
     Answers of the cache's own tools are left out: they repeat what others are the origin of.
     """
     earlier = [f"{line.digest[:SHORT_DIGITS]} {line.label}" for line in lines if line.digest and not line.seq]
-    of_caller = origins.is_of_caller(session)
+    of_caller = origins.is_of_caller(session_id)
     rows = [
         _row(line, origins if of_caller else None)
         for line in lines

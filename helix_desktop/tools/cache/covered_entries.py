@@ -28,7 +28,7 @@ class CoveredEntry:
     """
 
     line: IndexLine
-    session: str
+    session_id: str
     is_conclusion: bool = False
 
     @property
@@ -79,37 +79,37 @@ async def read_covered_entries(
             unreadable += 1
             continue
         try:
-            lines, session = await read_index(contents, origins, name)
+            lines, session_id = await read_index(contents, origins, name)
         except StoreError:
             if name == digest:
                 raise
             unreadable += 1
             continue
-        earlier = await asyncio.to_thread(_add_lines, found, lines, session)
+        earlier = await asyncio.to_thread(_add_lines, found, lines, session_id)
         waiting += [name for name in earlier if name not in visited]
         visited.update(earlier)
     entries = await asyncio.to_thread(lambda: _newest_first(without_questions(found.values())))
     return CoveredEntries(entries, unreadable)
 
 
-def _add_lines(found: _Entries, lines: Sequence[IndexLine], session: str) -> list[str]:
+def _add_lines(found: _Entries, lines: Sequence[IndexLine], session_id: str) -> list[str]:
     """Add the entries of an index, each once; return the digests of the earlier indexes that it names."""
-    for entry in _covered_entries(lines, session):
+    for entry in _covered_entries(lines, session_id):
         if entry.seq:
-            found.setdefault((session, entry.seq, entry.digest, entry.line.text), entry)
+            found.setdefault((session_id, entry.seq, entry.digest, entry.line.text), entry)
     return list(dict.fromkeys(line.digest for line in lines if not line.seq))
 
 
-def _covered_entries(lines: Sequence[IndexLine], session: str) -> list[CoveredEntry]:
+def _covered_entries(lines: Sequence[IndexLine], session_id: str) -> list[CoveredEntry]:
     """Return the entries of lines, which hold all calls of the messages that they hold."""
     calling = {line.seq for line in lines if line.label == "call"}
     return [
-        CoveredEntry(line, session, line.label == "agent" and not line.digest and line.seq not in calling)
+        CoveredEntry(line, session_id, line.label == "agent" and not line.digest and line.seq not in calling)
         for line in lines
     ]
 
 
-def entries_between(transcript: Transcript, session: str, first: int, last: int) -> list[CoveredEntry]:
+def entries_between(transcript: Transcript, session_id: str, first: int, last: int) -> list[CoveredEntry]:
     """Return the words, calls and contents of the events `first` to `last` of a session, in their order."""
     items = transcript.between(first - 1, last)
     text, _ = index_text(items)
@@ -119,7 +119,7 @@ def entries_between(transcript: Transcript, session: str, first: int, last: int)
         for item in items
         if isinstance(item.event, ToolAnswered) and not item.event.digest
     ]
-    return _covered_entries(sorted(lines, key=lambda line: line.seq), session)
+    return _covered_entries(sorted(lines, key=lambda line: line.seq), session_id)
 
 
 def session_entries(session: CallingSession) -> CoveredEntries:
@@ -138,7 +138,7 @@ def without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
     origins = {entry.digest for entry in sources}
     first_seqs: dict[str, int] = {}
     for entry in sources:
-        first_seqs[entry.session] = min(entry.seq, first_seqs.get(entry.session, entry.seq))
+        first_seqs[entry.session_id] = min(entry.seq, first_seqs.get(entry.session_id, entry.seq))
     return [
         entry
         for entry in entries
@@ -147,7 +147,7 @@ def without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
             entry.digest
             and entry.digest not in origins
             and entry.line.label.startswith(RECALL_TOOL)
-            and not _repeats_entries(entry, first_seqs.get(entry.session, entry.seq))
+            and not _repeats_entries(entry, first_seqs.get(entry.session_id, entry.seq))
         )
     ]
 
@@ -167,5 +167,5 @@ def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]
     """Return entries by session in the order of their indexes, in each the newest first."""
     ranks: dict[str, int] = {}
     for entry in entries:
-        ranks.setdefault(entry.session, len(ranks))
-    return tuple(sorted(entries, key=lambda entry: (ranks[entry.session], -entry.seq)))
+        ranks.setdefault(entry.session_id, len(ranks))
+    return tuple(sorted(entries, key=lambda entry: (ranks[entry.session_id], -entry.seq)))

@@ -100,8 +100,8 @@ class IndexRecall:
         may_go_on = self._time_limit()
         covered = await read_covered_entries(self._contents, origins, entry.digest, may_go_on)
         name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(covered.entries)}"
-        session = origins.session_of_index(entry)
-        if not origins.is_of_caller(session) and (session_name := await origins.name_of(session)):
+        session_id = origins.session_of_index(entry)
+        if not origins.is_of_caller(session_id) and (session_name := await origins.name_of(session_id)):
             name = f"{name}, {session_name}"
         answer = await self._search(f"{name} · ", covered, args, origins, may_go_on)
         if answer.is_final:
@@ -138,7 +138,7 @@ class IndexRecall:
         origins: Origins,
         should_continue: Callable[[], bool],
     ) -> RecalledText:
-        is_single = len({(entry.session, entry.seq) for entry in covered.entries}) == 1
+        is_single = len({(entry.session_id, entry.seq) for entry in covered.entries}) == 1
         all_lines = LINES_OF_ONE if is_single else ALL_LINES
         searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, all_lines)
         search = await searcher.search(covered.entries, args.pattern, args.context or 0)
@@ -162,7 +162,7 @@ class IndexRecall:
         return RecalledText(text, f"{lines} in {_seqs(search.hits)}")
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
-        if origins.is_of_caller(entry.session):
+        if origins.is_of_caller(entry.session_id):
             return origins.of_event(entry.seq, entry.digest)
         if not entry.digest:
             return Origin()
@@ -172,11 +172,11 @@ class IndexRecall:
             return Origin()
 
     async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> RecalledText:
-        lines, session = await read_index(self._contents, origins, entry.digest)
-        rows = await asyncio.to_thread(table_rows, lines, session, origins)
-        covered = [CoveredEntry(line, session) for line in lines if line.seq]
+        lines, session_id = await read_index(self._contents, origins, entry.digest)
+        rows = await asyncio.to_thread(table_rows, lines, session_id, origins)
+        covered = [CoveredEntry(line, session_id) for line in lines if line.seq]
         span = _span(covered)
-        parts = (f"Recalled {entry.digest[:SHORT_DIGITS]}", f"index{span}", await origins.name_of(session))
+        parts = (f"Recalled {entry.digest[:SHORT_DIGITS]}", f"index{span}", await origins.name_of(session_id))
         head = " · ".join(part for part in parts if part)
         example = f"{entry.digest[:SHORT_DIGITS]} e{covered[0].seq}" if covered else ""
         how = (
@@ -225,7 +225,7 @@ class IndexRecall:
             if left_out:
                 name = f"{name} · only up to e{left_out - 1}: the rest is too large for one call"
             text, about = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens), ""
-        is_own = origins.is_of_caller(entries[0].session)
+        is_own = origins.is_of_caller(entries[0].session_id)
         what = handle.text if is_own else f"{handle.index[:SHORT_DIGITS]} {handle.text}"
         return ToolResult(text.encode("utf-8", "replace"), target=_target(what, args), about=about)
 

@@ -79,7 +79,7 @@ class ListCachedContent(UnguardedTool[ListCacheArguments]):
             while digits < HEX_DIGITS and len(await self._contents.find(entry.digest[:digits], 2)) > 1:
                 digits += 4
             origin = await origins.of_content(entry)
-            where = ", ".join(part for part in (origin.event, origin.time, origin.session) if part)
+            where = ", ".join(part for part in (origin.event, origin.time, origin.session_name) if part)
             lines.append(_line(entry, entry.digest[:digits], where, origin.change))
         return lines
 

@@ -40,21 +40,21 @@ class CallingSession(Protocol):
 class Origin:
     """Where a content arose, as far as it is known.
 
-    `seq` and `turn` are of the calling session, 0 elsewhere. `session` names it: `this session`, or another
+    `seq` and `turn` are of the calling session, 0 elsewhere. `session_name`: `this session`, or another
     by its title. `changed_by` is the event since which the content is out of date; 0: none is known.
     """
 
     seq: int = 0
     turn: int = 0
     at_ms: int = 0
-    session: str = ""
+    session_name: str = ""
     changed_by: int = 0
 
     @property
     def place(self) -> str:
         """Return event, time and session as one phrase; empty if nothing is known."""
         time = f"{self.time} UTC" if self.time else ""
-        return ", ".join(part for part in (self.event, time, self.session) if part)
+        return ", ".join(part for part in (self.event, time, self.session_name) if part)
 
     @property
     def time(self) -> str:
@@ -92,9 +92,9 @@ class Origins:
         """Return the calling session's log; None without one."""
         return self._session.transcript if self._session is not None else None
 
-    def is_of_caller(self, session: str) -> bool:
+    def is_of_caller(self, session_id: str) -> bool:
         """Return True if a session of this id makes the call."""
-        return self._session is not None and session == self._session.id
+        return self._session is not None and session_id == self._session.id
 
     def session_of_index(self, entry: CacheEntry) -> str:
         """Return the session whose events an index numbers: the one that stored it, or went on in it.
@@ -112,15 +112,15 @@ class Origins:
             }
         return self._indexes.get(entry.digest, entry.session)
 
-    async def shared_end(self, session: str) -> int:
+    async def shared_end(self, session_id: str) -> int:
         """Return the last event that another session's log shares with the caller's; 0 if it shares none."""
-        if self._session is None or self.is_of_caller(session):
+        if self._session is None or self.is_of_caller(session_id):
             return 0
         summaries = await self._summaries()
         ends, upto = self._session.transcript.ancestors | {self._session.id: _NO_END}, _NO_END
-        while session not in ends and session in summaries:
-            session, upto = summaries[session].branch_of, min(upto, summaries[session].branch_seq)
-        return min(upto, ends.get(session, 0))
+        while session_id not in ends and session_id in summaries:
+            session_id, upto = summaries[session_id].branch_of, min(upto, summaries[session_id].branch_seq)
+        return min(upto, ends.get(session_id, 0))
 
     def seq_of(self, digest: str) -> int:
         """Return the newest event of the calling session in which a content arose; 0 if it did not there."""
@@ -147,15 +147,15 @@ class Origins:
         """Return where a content arose: in the calling session if it did there, else where it was stored."""
         if seq := self.seq_of(entry.digest):
             return self.of_event(seq, entry.digest)
-        return Origin(at_ms=entry.created, session=await self.name_of(entry.session))
+        return Origin(at_ms=entry.created, session_name=await self.name_of(entry.session))
 
-    async def name_of(self, session: str) -> str:
+    async def name_of(self, session_id: str) -> str:
         """Return `this session`, or another one's title as a phrase; empty if it is not known."""
-        if not session:
+        if not session_id:
             return ""
-        if self.is_of_caller(session):
+        if self.is_of_caller(session_id):
             return "this session"
-        summary = (await self._summaries()).get(session)
+        summary = (await self._summaries()).get(session_id)
         title = escape_hidden_name(summary.title) if summary is not None else ""
         return f"session “{ellipsize(title, _TITLE_CAP)}”" if title else ""
 

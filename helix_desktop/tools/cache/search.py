@@ -187,9 +187,9 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         results = await self._contents.search(query, index_filter, _MAX_INDEXES, "", should_continue)
         hits: dict[object, Hit] = {}
         for found in results.hits:
-            if not origins.is_of_caller(session := origins.session_of_index(found.entry)):
+            if not origins.is_of_caller(session_id := origins.session_of_index(found.entry)):
                 lines, _ = await read_index(self._contents, origins, found.entry.digest)
-                shared = await origins.shared_end(session)  # found in the caller's own log already
+                shared = await origins.shared_end(session_id)  # found in the caller's own log already
                 lines = [line for line in lines if line.seq > shared or not line.seq]
                 words = await asyncio.to_thread(find_indexed_words, found.entry, lines, terms)
                 hits |= {hit.key: hit for hit in words if hit.key not in hits}

@@ -63,8 +63,8 @@ class Hit(msgspec.Struct, frozen=True):
     @property
     def key(self) -> object:
         """Return what is the same for the same content or message."""
-        session = self.index.session if self.index is not None else ""
-        return self.entry.digest if self.entry is not None else (session, self.seq, self.speaker)
+        session_id = self.index.session if self.index is not None else ""
+        return self.entry.digest if self.entry is not None else (session_id, self.seq, self.speaker)
 
 
 def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
@@ -252,7 +252,7 @@ def _match_row(match: MatchingLine) -> tuple[str, str, str]:
 def _place(origin: Origin) -> list[str]:
     """Return turn, time and session, and whether the content changed, as far as known."""
     turn = f"turn {origin.turn}" if origin.turn else ""
-    return [part for part in (turn, origin.time, origin.session, origin.change) if part]
+    return [part for part in (turn, origin.time, origin.session_name, origin.change) if part]
 
 
 def _handle(hit: Hit) -> str:

@@ -98,10 +98,10 @@ def target_option(target: str) -> FilterOption:
     return FilterOption("path", target, _shorten(target), {"target": target})
 
 
-def session_option(session: str, title: str) -> FilterOption:
+def session_option(session_id: str, title: str) -> FilterOption:
     """Only what one session stored first."""
-    name = ellipsize_title(title or session[:8], _MAX_NAME_CHARS)
-    return FilterOption("session", session, name, {"session": session})
+    name = ellipsize_title(title or session_id[:8], _MAX_NAME_CHARS)
+    return FilterOption("session", session_id, name, {"session": session_id})
 
 
 def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:

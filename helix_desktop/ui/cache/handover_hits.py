@@ -50,9 +50,9 @@ class HandoverHits(QWidget):
             [
                 (
                     "git-compare",
-                    f"{ellipsize_title(link.title or link.session[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
+                    f"{ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
                     f"{link.excerpt}\n{tr('Show in timeline')}",
-                    partial(self.handover_clicked.emit, link.session, link.seq),
+                    partial(self.handover_clicked.emit, link.session_id, link.seq),
                 )
                 for link in links
             ]

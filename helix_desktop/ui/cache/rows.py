@@ -87,7 +87,7 @@ class CacheFilter:
 class HandoverLink:
     """A handover that holds the words of a search: where it is, and the line that does."""
 
-    session: str
+    session_id: str
     seq: int
     title: str
     excerpt: str

@@ -119,22 +119,22 @@ class Banner:
     actions: tuple[BannerAction, ...] = ()
     dismissable: bool = True
     workspace: str = ""
-    session: str = ""
+    session_id: str = ""
     is_brief: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Return what tells it from all others: its id, and what it is about."""
-        return self.id, self.workspace, self.session
+        return self.id, self.workspace, self.session_id
 
     @property
     def is_required(self) -> bool:
         """Return True if it has to be seen until the user answers it or closes it."""
         return self.level != "info" or not self.dismissable
 
-    def applies_to(self, workspace: str, session: str) -> bool:
+    def applies_to(self, workspace: str, session_id: str) -> bool:
         """Return whether it is about what is on screen."""
-        return self.workspace in {"", workspace} and self.session in {"", session}
+        return self.workspace in {"", workspace} and self.session_id in {"", session_id}
 
 
 REFUSED_COMPACTION = "refused-compaction"
@@ -180,7 +180,7 @@ def _banner_id(error: HelixError) -> str:
     return error.what
 
 
-def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
+def error_banner(error: HelixError, workspace: str = "", session_id: str = "") -> Banner:
     """Return the banner that says what went wrong, or why what was asked for cannot be done."""
     actions = tuple(BannerAction(remedy, action_label(remedy)) for remedy in error.remedies)
     level = error_level(error)
@@ -192,7 +192,7 @@ def error_banner(error: HelixError, workspace: str = "", session: str = "") -> B
         translate(error.fix),
         actions,
         workspace=workspace,
-        session=session,
+        session_id=session_id,
     )
 
 

@@ -76,7 +76,7 @@ class SessionBanners(QObject):
         self._banners.remove(_SUBAGENT)
         conversation = self._session_controller.conversation
         if conversation is not None and conversation.session.transcript.parent:
-            workspace, session = self._banners.context_ids
+            workspace, session_id = self._banners.context_ids
             self._banners.show_banner(
                 Banner(
                     _SUBAGENT,
@@ -86,7 +86,7 @@ class SessionBanners(QObject):
                     actions=(BannerAction(_BACK, tr("Open parent session")),),
                     dismissable=False,
                     workspace=workspace,
-                    session=session,
+                    session_id=session_id,
                 )
             )
 
@@ -95,7 +95,7 @@ class SessionBanners(QObject):
         self._banners.remove(_BREAKER)
         conversation = self._session_controller.conversation
         if conversation is not None and planner.is_breaker_open(conversation.session.transcript):
-            workspace, session = self._banners.context_ids
+            workspace, session_id = self._banners.context_ids
             self._banners.show_banner(
                 Banner(
                     _BREAKER,
@@ -109,7 +109,7 @@ class SessionBanners(QObject):
                     tr("Compact now, or continue: oversized requests are trimmed or stopped."),
                     (BannerAction("compact", action_label("compact")),),
                     workspace=workspace,
-                    session=session,
+                    session_id=session_id,
                 )
             )
 

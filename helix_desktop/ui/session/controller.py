@@ -156,15 +156,15 @@ class SessionController(QObject):
             case _:
                 pass
 
-    def note_background(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
+    def note_background(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
         """Follow the background work of every open session: it may come on screen while that runs."""
-        jobs = self._background_jobs.get(session, BackgroundJobs())
+        jobs = self._background_jobs.get(session_id, BackgroundJobs())
         if not jobs.apply(update):
             return
-        self._background_jobs[session] = jobs
+        self._background_jobs[session_id] = jobs
         if not jobs.jobs:
-            del self._background_jobs[session]
-        if self.conversation is not None and self.conversation.session.id == session:
+            del self._background_jobs[session_id]
+        if self.conversation is not None and self.conversation.session.id == session_id:
             self._show_background_jobs()
 
     def _on_question(self, question: Question) -> None:
@@ -176,8 +176,8 @@ class SessionController(QObject):
         self.views.chat.todo_panel.set_running(running)
 
     def _show_background_jobs(self) -> None:
-        session = self.conversation.session.id if self.conversation is not None else ""
-        jobs = self._background_jobs.get(session, BackgroundJobs())
+        session_id = self.conversation.session.id if self.conversation is not None else ""
+        jobs = self._background_jobs.get(session_id, BackgroundJobs())
         self.timeline.set_running(jobs.card)
         self._window.jobs.show_jobs(jobs.jobs)
 

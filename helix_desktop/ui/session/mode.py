@@ -90,6 +90,6 @@ class ModeController(QObject):
                         "Files are edited without asking."
                     ),
                     workspace=workspace.id,
-                    session=conversation.session.id,
+                    session_id=conversation.session.id,
                 )
             )

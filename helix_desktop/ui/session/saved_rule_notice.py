@@ -35,8 +35,8 @@ class SavedRuleNotice(QObject):
 
     def show(self, conversation: Conversation, rule: PermissionRule) -> None:
         """Show a rule of the conversation on screen."""
-        workspace, session = self._banners.context_ids
-        self._rules[session] = conversation, rule
+        workspace, session_id = self._banners.context_ids
+        self._rules[session_id] = conversation, rule
         is_session_rule = rule.scope == "session"
         self._banners.show_banner(
             Banner(
@@ -46,9 +46,9 @@ class SavedRuleNotice(QObject):
                 tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
                 if is_session_rule
                 else tr("Saved rules are in Settings → Permissions."),
-                actions=(BannerAction(session, tr("Undo")),),
+                actions=(BannerAction(session_id, tr("Undo")),),
                 workspace=workspace,
-                session=session,
+                session_id=session_id,
                 is_brief=True,
             )
         )
@@ -60,12 +60,12 @@ class SavedRuleNotice(QObject):
             ):
                 self._banners.remove(_BANNER)
 
-    def _on_action(self, banner: str, session: str) -> None:
+    def _on_action(self, banner: str, session_id: str) -> None:
         if banner != _BANNER:
             return
         workspace, _ = self._banners.context_ids
         self._banners.remove(_BANNER)
-        conversation, rule = self._rules.pop(session)
+        conversation, rule = self._rules.pop(session_id)
         saved = SavedRules(self._registry, workspace)
         place = conversation.permissions if rule.scope == "session" else saved
         rules = conversation.permissions.rules if rule.scope == "session" else saved.rules()

@@ -142,16 +142,18 @@ async def _read_excerpt(workspace: OpenWorkspace, request: ReadExcerpt) -> Excer
         return ExcerptContent(problem=translate(error.what))
 
 
-async def _read_changes(workspace: OpenWorkspace, session: str, capture: str) -> ChangedFilesContent:
+async def _read_changes(workspace: OpenWorkspace, session_id: str, capture: str) -> ChangedFilesContent:
     try:
-        return await _read_changed_files(workspace.changes, session, capture)
+        return await _read_changed_files(workspace.changes, session_id, capture)
     except HelixError as error:
         return ChangedFilesContent(problem=translate(error.what))
 
 
-async def _read_changed_files(changes: WorkspaceChanges, session: str, capture: str) -> ChangedFilesContent:
+async def _read_changed_files(
+    changes: WorkspaceChanges, session_id: str, capture: str
+) -> ChangedFilesContent:
     """Return the first files of a capture with their lines. Raises HelixError."""
-    captures = (await changes.of_session(session)).captures
+    captures = (await changes.of_session(session_id)).captures
     found = next((step for step in captures if step.capture == capture), None)
     if found is None or found.is_removed:
         return ChangedFilesContent(problem=tr("These changes aren't in the file history."))

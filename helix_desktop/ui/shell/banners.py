@@ -122,9 +122,9 @@ class BannerArea(Themed, QWidget):
         """Return the workspace and the session on screen, by id."""
         return self._context_ids
 
-    def set_context(self, workspace: str, session: str) -> None:
+    def set_context(self, workspace: str, session_id: str) -> None:
         """Show the banners of a workspace and session; those of others wait."""
-        self._context_ids = workspace, session
+        self._context_ids = workspace, session_id
         self._show_cards()
 
     def show_banner(self, banner: Banner) -> None:

@@ -312,7 +312,7 @@ class PreviewCard:
 class Continuation:
     """A session that continues this one, and its title."""
 
-    session: str
+    session_id: str
     title: str
 
 

@@ -155,11 +155,11 @@ def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
     return pill
 
 
-def session_pill(text: str, session: str, signals: CardSignals) -> Pill:
+def session_pill(text: str, session_id: str, signals: CardSignals) -> Pill:
     """Return the way to another session."""
     pill = Pill(text, icon_name="link", clickable=True)
     pill.setToolTip(tr("Open session"))
-    pill.clicked.connect(lambda: signals.session.emit(session))
+    pill.clicked.connect(lambda: signals.session.emit(session_id))
     return pill
 
 

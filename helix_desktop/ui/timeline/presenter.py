@@ -106,14 +106,14 @@ class TimelinePresenter:
                 self._view.show_fallbacks(rate)
 
     @staticmethod
-    async def _continuations(workspace: OpenWorkspace, session: str) -> tuple[Continuation, ...]:
+    async def _continuations(workspace: OpenWorkspace, session_id: str) -> tuple[Continuation, ...]:
         """Return the sessions that continue one; none while the store cannot be read."""
         with suppress(StoreError):
             others = await workspace.sessions()
             return tuple(
                 Continuation(other.id, session_title(other.title))
                 for other in others
-                if other.origin == session
+                if other.origin == session_id
             )
         return ()
 

@@ -114,7 +114,7 @@ class PreviewView(Card):
         pills = [
             session_pill(
                 tr("Continued in “{title}”", title=ellipsize_title(other.title, _MAX_TITLE_CHARS)),
-                other.session,
+                other.session_id,
                 self._signals,
             )
             for other in continuations

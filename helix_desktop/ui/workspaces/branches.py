@@ -57,8 +57,8 @@ class BranchController(QObject):
                 self._start(self._retry(seq), "retry answer")
             case BranchSession(seq=seq):
                 self._start(self._branch(lambda workspace, of: workspace.branches.open(of, seq)), "branch")
-            case OpenVersion(session_id=session):
-                self._start(self._workspace_controller.open_linked_session(session), "open version")
+            case OpenVersion(session_id=session_id):
+                self._start(self._workspace_controller.open_linked_session(session_id), "open version")
             case _:
                 pass
 
@@ -105,7 +105,7 @@ class BranchController(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or not _is_editing(conversation):
             return
-        workspace, session = self._banners.context_ids
+        workspace, session_id = self._banners.context_ids
         branch = conversation.session.transcript.branch
         is_rewound = branch is not None and branch.how == "rewind"
         self._banners.show_banner(
@@ -119,7 +119,7 @@ class BranchController(QObject):
                 ),
                 dismissable=False,
                 workspace=workspace,
-                session=session,
+                session_id=session_id,
             )
         )
 

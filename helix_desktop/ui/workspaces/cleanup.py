@@ -198,8 +198,8 @@ class CleanupController(QObject):
 
     async def _restore(self, workspace: OpenWorkspace, digests: list[str], sessions: list[str]) -> None:
         await workspace.store.retention.restore(digests)
-        for session in sessions:
-            await workspace.store.retention.restore_session(session)
+        for session_id in sessions:
+            await workspace.store.retention.restore_session(session_id)
         if sessions:
             self._window.banners.remove(DELETED_SESSION)
         await self._refresh_views()

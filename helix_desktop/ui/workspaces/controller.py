@@ -92,17 +92,17 @@ class WorkspaceController(QObject):
             lambda: start(self.open_workspace(active.id), "open again")
         )
         for requested in (window.sidebar.session_selected, self.session_controller.session_requested):
-            requested.connect(lambda session: start(self.open_session(session), "open session"))
+            requested.connect(lambda session_id: start(self.open_session(session_id), "open session"))
         timeline = context.views.timeline
         timeline.session_requested.connect(
-            lambda session: start(self.open_linked_session(session), "open session")
+            lambda session_id: start(self.open_linked_session(session_id), "open session")
         )
         timeline.new_session_requested.connect(lambda seq: start(self.continue_session(seq), "new session"))
         for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
             renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
         context.views.cache.handover_requested.connect(
-            lambda session, seq: start(self.show_handover(session, seq), "show handover")
+            lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
         )
 
     async def restore_last(self, path: Path | None = None, sample: bool = False) -> None:
@@ -259,7 +259,7 @@ class WorkspaceController(QObject):
     async def _on_opened(self, workspace: OpenWorkspace, record: WorkspaceRecord) -> None:
         """Start what goes on in a workspace that was opened for the first time in this run."""
         self._listening.add(workspace.id)
-        workspace.listen(lambda session, update: self.session_updated.emit(workspace, session, update))
+        workspace.listen(lambda session_id, update: self.session_updated.emit(workspace, session_id, update))
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.banners)
         self._services.mcp_servers.start(workspace.id)
@@ -297,45 +297,47 @@ class WorkspaceController(QObject):
             )
         await self.sidebar.refresh()
 
-    async def _show_session(self, workspace: OpenWorkspace, session: str) -> None:
-        self._requested_ids = (workspace.id, session)
-        if not session:
+    async def _show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
+        self._requested_ids = (workspace.id, session_id)
+        if not session_id:
             self._end_opening()
             await self.session_controller.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
             self._window.no_session.show_workspace(name)
             self._window.show_center_page("empty")
         else:
-            conversation = await workspace.open_session(session)
-            if self._requested_ids != (workspace.id, session) or self._active_workspace.id != workspace.id:
+            conversation = await workspace.open_session(session_id)
+            if self._requested_ids != (workspace.id, session_id) or self._active_workspace.id != workspace.id:
                 return
             self._end_opening()
             self._window.show_center_page("work")
             await self.session_controller.show(workspace, conversation)
             try:
-                self._services.registry.change(workspace.id, session=session)
+                self._services.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless
                 self._async_actions.show_error(error)
             if self._window.page() == "chat":
                 self.session_controller.composer.widget.editor.setFocus()
         await self.sidebar.refresh()
 
-    async def open_session(self, session: str) -> None:
+    async def open_session(self, session_id: str) -> None:
         """Show another session of this workspace."""
         workspace = self._active_workspace.opened
         if workspace is not None:
-            await self._show_session(workspace, session)
+            await self._show_session(workspace, session_id)
 
-    async def open_in_front(self, workspace_id: str, session: str) -> None:
+    async def open_in_front(self, workspace_id: str, session_id: str) -> None:
         """Show a session, of whichever workspace, and bring the window in front."""
         bring_to_front(self._window)
         if self._active_workspace.id != workspace_id:
-            self._services.registry.change(workspace_id, session=session)  # shown at once, not after another
+            self._services.registry.change(
+                workspace_id, session=session_id
+            )  # shown at once, not after another
             await self.open_workspace(workspace_id)
         if self._active_workspace.id == workspace_id:
             conversation = self.session_controller.conversation
-            if conversation is None or conversation.session.id != session:
-                await self.open_session(session)
+            if conversation is None or conversation.session.id != session_id:
+                await self.open_session(session_id)
             self._window.show_page("chat")
 
     async def new_session_in(self, workspace_id: str) -> None:
@@ -345,11 +347,11 @@ class WorkspaceController(QObject):
         if self._active_workspace.id == workspace_id:
             await self.new_session()
 
-    async def show_handover(self, session: str, seq: int) -> None:
+    async def show_handover(self, session_id: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""
         conversation = self.session_controller.conversation
-        if conversation is None or conversation.session.id != session:
-            await self.open_session(session)
+        if conversation is None or conversation.session.id != session_id:
+            await self.open_session(session_id)
         self.session_controller.reveal(seq)
 
     async def new_session(self) -> None:
@@ -367,8 +369,8 @@ class WorkspaceController(QObject):
                 for info in await workspace.sessions()
                 if not info.messages and info.title == NEW_TITLE and not info.archived
             ]
-            session = fresh[0] if fresh else (await workspace.create_session()).session.id
-        await self._show_session(workspace, session)
+            session_id = fresh[0] if fresh else (await workspace.create_session()).session.id
+        await self._show_session(workspace, session_id)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
 
@@ -395,16 +397,16 @@ class WorkspaceController(QObject):
         self._window.commands.focus_composer.trigger()
         return conversation
 
-    async def open_linked_session(self, session: str) -> None:
+    async def open_linked_session(self, session_id: str) -> None:
         """Show a session of this workspace that another one leads to."""
         workspace = self._active_workspace.require()
-        if session not in {info.id for info in await workspace.sessions()}:
+        if session_id not in {info.id for info in await workspace.sessions()}:
             raise HelixError(
                 text("That session isn't in this workspace."),
                 text("It was deleted."),
                 text("Its outputs can still be recalled here. Look for the session in the trash."),
             )
-        await self.open_session(session)
+        await self.open_session(session_id)
 
     async def reopen(self, workspace_id: str) -> None:
         """Close a workspace and open it again, as its folder is now."""
@@ -418,10 +420,10 @@ class WorkspaceController(QObject):
         await self._services.close_workspace(workspace_id)
         self._listening.discard(workspace_id)
 
-    async def _rename_session(self, session: str, title: str) -> None:
+    async def _rename_session(self, session_id: str, title: str) -> None:
         workspace = self._active_workspace.opened
         if workspace is not None and title.strip():
-            conversation = await workspace.open_session(session)
+            conversation = await workspace.open_session(session_id)
             await conversation.rename(title.strip())
             await self.sidebar.refresh()
 

@@ -29,31 +29,33 @@ class DeleteSessionController(QObject):
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._deleted_workspace_id = ""  # of the session that Undo would restore
         start, window = context.async_actions.start, context.window
-        window.sidebar.session_deleted.connect(lambda session: start(self._delete(session), "delete session"))
+        window.sidebar.session_deleted.connect(
+            lambda session_id: start(self._delete(session_id), "delete session")
+        )
         window.banners.action_clicked.connect(
-            lambda banner, session: (
-                start(self._undo(session), "undo delete") if banner == DELETED_SESSION else None
+            lambda banner, session_id: (
+                start(self._undo(session_id), "undo delete") if banner == DELETED_SESSION else None
             )
         )
 
-    async def _delete(self, session: str) -> None:
+    async def _delete(self, session_id: str) -> None:
         workspace = self._active_workspace.opened
         if workspace is None:
             return
         running = any(
             conversation.is_running
             for conversation in workspace.conversations
-            if conversation.session.id == session
+            if conversation.session.id == session_id
         )
         if running and not await self._confirm():
             return
         listed = await workspace.store.sessions()
         titles = {info.id: info.title for info in listed}
         screen = self._workspace_controller.session_controller
-        if screen.conversation is not None and screen.conversation.session.id == session:
+        if screen.conversation is not None and screen.conversation.session.id == session_id:
             await screen.show(workspace, None)
-        await delete_session(workspace, session)
-        screen.composer.unsaved.hide(session)
+        await delete_session(workspace, session_id)
+        screen.composer.unsaved.hide(session_id)
         self._deleted_workspace_id = workspace.id
         self._window.banners.show_banner(
             Banner(
@@ -61,10 +63,10 @@ class DeleteSessionController(QObject):
                 "info",
                 tr(
                     "“{title}” moved to the trash.",
-                    title=ellipsize_title(titles.get(session) or tr("Session")),
+                    title=ellipsize_title(titles.get(session_id) or tr("Session")),
                 ),
-                _restore_text(has_branches=any(info.branch_of == session for info in listed)),
-                actions=(BannerAction(session, tr("Undo")),),
+                _restore_text(has_branches=any(info.branch_of == session_id for info in listed)),
+                actions=(BannerAction(session_id, tr("Undo")),),
                 workspace=workspace.id,
                 is_brief=True,
             )
@@ -83,14 +85,14 @@ class DeleteSessionController(QObject):
         )
         return answer == "delete"
 
-    async def _undo(self, session: str) -> None:
+    async def _undo(self, session_id: str) -> None:
         self._window.banners.remove(DELETED_SESSION)
         workspace = self._services.open_workspaces.get(self._deleted_workspace_id)
         if workspace is None:
             return
-        await workspace.store.retention.restore_session(session)
+        await workspace.store.retention.restore_session(session_id)
         if self._active_workspace.id == self._deleted_workspace_id:
-            await self._workspace_controller.open_session(session)
+            await self._workspace_controller.open_session(session_id)
 
 
 def _restore_text(*, has_branches: bool) -> str:

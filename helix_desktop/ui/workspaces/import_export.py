@@ -46,7 +46,7 @@ class ImportExportController(QObject):
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
         rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
         context.window.sidebar.session_list.export_requested.connect(
-            lambda session: start(self._export_session(session), "export")
+            lambda session_id: start(self._export_session(session_id), "export")
         )
         commands = context.window.commands
         commands.export_session.triggered.connect(lambda: start(self._export_open_session(), "export"))
@@ -84,11 +84,11 @@ class ImportExportController(QObject):
         if conversation is not None:
             await self._export_session(conversation.session.id)
 
-    async def _export_session(self, session: str) -> None:
+    async def _export_session(self, session_id: str) -> None:
         """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""
         workspace, backup = self._active_workspace.require(), self._services.backup
         titles = {summary.id: summary.title for summary in await workspace.store.sessions()}
-        title = ellipsize_title(session_title(titles.get(session, "")))
+        title = ellipsize_title(session_title(titles.get(session_id, "")))
         kind = await dialogs.ask(
             self._window,
             self._window.theme,
@@ -112,13 +112,13 @@ class ImportExportController(QObject):
         if place is None:
             return
         if kind == _TRANSCRIPT:
-            size = await backup.export_transcript(workspace.id, session, place)
+            size = await backup.export_transcript(workspace.id, session_id, place)
             what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
             self._show_file(workspace.id, place, what)
             return
         done = await self._jobs.run_cancellable(
             tr("Exporting {session}", session=title),
-            lambda tell: backup.export_session(workspace.id, session, place, tell),
+            lambda tell: backup.export_session(workspace.id, session_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
         )
         if done is not None:

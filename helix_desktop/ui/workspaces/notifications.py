@@ -59,30 +59,30 @@ class NotificationController(QObject):
         self._started_s: dict[str, float] = {}
         window.activated.connect(tray.clear_message)
 
-    def on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
+    def on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
         """Handle an update from a session of a workspace."""
         match update:
             case TurnChanged(running=True):
-                self._started_s[session] = self._clock()
+                self._started_s[session_id] = self._clock()
             case ApprovalRequested(ask=ask):
                 title = tr("The agent is waiting for your approval")
-                self._notify("waiting", workspace, session, title, translate(ask.summary))
+                self._notify("waiting", workspace, session_id, title, translate(ask.summary))
             case QuestionAsked(ask=question):
-                self._notify("waiting", workspace, session, tr("The agent has a question"), question.text)
+                self._notify("waiting", workspace, session_id, tr("The agent has a question"), question.text)
             case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
-                is_long, title = self._is_over(session), self._title(workspace, session)
+                is_long, title = self._is_over(session_id), self._title(workspace, session_id)
                 if how == "failed":
-                    self._notify("error", workspace, session, tr("The agent stopped with an error"), title)
+                    self._notify("error", workspace, session_id, tr("The agent stopped with an error"), title)
                 elif how == "done" and is_long:
-                    self._notify("turn", workspace, session, tr("The agent is done"), title)
+                    self._notify("turn", workspace, session_id, tr("The agent is done"), title)
             case CompactionProgress(phase=phase) | ObservationProgress(phase=phase):
                 what: Attempt = "handover" if isinstance(update, CompactionProgress) else "observations"
-                key = f"{session} {what}"
+                key = f"{session_id} {what}"
                 if phase != "idle":
                     self._started_s.setdefault(key, self._clock())
                 elif self._is_over(key):
-                    title = f"{running_text(what)} · {self._title(workspace, session)}"
-                    self._notify("job", workspace, session, tr("A background job has ended"), title)
+                    title = f"{running_text(what)} · {self._title(workspace, session_id)}"
+                    self._notify("job", workspace, session_id, tr("A background job has ended"), title)
 
     def on_job_ended(self, words: str, duration_s: float) -> None:
         """Handle the end of a job of the window, such as an export."""
@@ -93,16 +93,16 @@ class NotificationController(QObject):
         """Return True if something that ends now was long."""
         return self._clock() - self._started_s.pop(key, self._clock()) > LONG_TURN_S
 
-    def on_clicked(self, workspace: str, session: str) -> None:
+    def on_clicked(self, workspace: str, session_id: str) -> None:
         """Show the session whose notification the user clicked."""
         if workspace:
-            self.open_requested.emit(workspace, session)
+            self.open_requested.emit(workspace, session_id)
 
     def _notify(
-        self, kind: Notification, workspace: OpenWorkspace, session: str, title: str, text: str
+        self, kind: Notification, workspace: OpenWorkspace, session_id: str, title: str, text: str
     ) -> None:
         name = self._services.registry.get(workspace.id).name
-        self._show(kind, (workspace.id, session), f"{title} · {name}", text)
+        self._show(kind, (workspace.id, session_id), f"{title} · {name}", text)
 
     def _show(self, kind: Notification, where: tuple[str, str], title: str, text: str) -> None:
         settings = self._services.settings
@@ -120,8 +120,8 @@ class NotificationController(QObject):
             front = front.parentWidget()
         return front is not None
 
-    def _title(self, workspace: OpenWorkspace, session: str) -> str:
+    def _title(self, workspace: OpenWorkspace, session_id: str) -> str:
         conversations = (
-            conversation for conversation in workspace.conversations if conversation.session.id == session
+            conversation for conversation in workspace.conversations if conversation.session.id == session_id
         )
         return next((conversation.session.transcript.title for conversation in conversations), "")

@@ -54,10 +54,10 @@ class ExternalOpenController:
         context.window.sidebar.session_list.link_requested.connect(self._copy_session_link)
         context.views.cache.entry_actions.link_requested.connect(self._copy_entry_links)
 
-    def _copy_session_link(self, session: str) -> None:
+    def _copy_session_link(self, session_id: str) -> None:
         """Put a link to a session of the workspace on screen on the clipboard."""
         if self._active_workspace.id:
-            _copy_link(Link(self._active_workspace.id, session=session))
+            _copy_link(Link(self._active_workspace.id, session_id=session_id))
 
     def _copy_entry_links(self, digests: Sequence[str]) -> None:
         """Put links to contents on the clipboard, one per line."""
@@ -75,7 +75,7 @@ class ExternalOpenController:
             await self._workspace_controller.open_workspace(record.id)
         if self._active_workspace.id != record.id or record.id not in self._services.open_workspaces:
             return  # the window says why it could not be opened, or the user has gone elsewhere
-        if link.session:
+        if link.session_id:
             await self._show_session(link)
         elif link.digest:
             await self._show_content(link)
@@ -113,7 +113,7 @@ class ExternalOpenController:
 
     async def _show_session(self, link: Link) -> None:
         workspace = self._services.open_workspaces[link.workspace_id]
-        if link.session not in {session.id for session in await workspace.store.sessions()}:
+        if link.session_id not in {session.id for session in await workspace.store.sessions()}:
             raise InvalidInput(
                 text(
                     "This link points to a session that isn't in {workspace}.",
@@ -122,7 +122,7 @@ class ExternalOpenController:
                 text("It may have been deleted."),
                 text("Check the trash (File menu)."),
             )
-        await self._workspace_controller.open_session(link.session)
+        await self._workspace_controller.open_session(link.session_id)
         self._window.show_page("chat")
 
     async def _show_content(self, link: Link) -> None:

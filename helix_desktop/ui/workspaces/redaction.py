@@ -110,7 +110,11 @@ class RedactionPresenter:
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
         titles = {session.id: session.title for session in await self._workspace.store.sessions()}
-        quoted = [tr("“{title}”", title=titles[session]) for session in matches.sessions if session in titles]
+        quoted = [
+            tr("“{title}”", title=titles[session_id])
+            for session_id in matches.sessions
+            if session_id in titles
+        ]
         notes = []
         if quoted:
             sessions = tuple(quoted[:_MAX_NAMED])
@@ -137,7 +141,7 @@ class RedactionPresenter:
         self._async_actions.start(self._run_redaction(self._request(text)), "forget")
 
     async def _run_redaction(self, request: RedactionRequest) -> None:
-        session = await self._close_views()
+        session_id = await self._close_views()
         try:
             unsaved = self._unsaved_with(request)
             matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
@@ -149,7 +153,7 @@ class RedactionPresenter:
             if self.dialog is not None:
                 self.dialog.show_done(summary_lines(matches), workspace_files_note(matches))
         finally:
-            await self._reopen_views(session)
+            await self._reopen_views(session_id)
 
     def _of(self, request: RedactionRequest) -> Redaction:
         return Redaction(request, self._workspace.clock())
@@ -158,17 +162,17 @@ class RedactionPresenter:
         """Return the drafts that could not be saved and have the secret by session, without it."""
         redaction, attachments = self._of(request), self._composer.attachments
         drafts = {
-            draft.session: Draft(draft.text, tuple(attachments.of(draft.session)))
+            draft.session_id: Draft(draft.text, tuple(attachments.of(draft.session_id)))
             for draft in self._composer.unsaved.all()
             if draft.workspace.id == self._workspace.id
         }
-        clean = {session: redaction.redact_draft(draft) for session, draft in drafts.items()}
-        return {session: draft for session, draft in clean.items() if draft != drafts[session]}
+        clean = {session_id: redaction.redact_draft(draft) for session_id, draft in drafts.items()}
+        return {session_id: draft for session_id, draft in clean.items() if draft != drafts[session_id]}
 
     def _put_unsaved(self, drafts: Mapping[str, Draft]) -> None:
-        for session, draft in drafts.items():
-            self._composer.unsaved.set_text(session, draft.text)
-            self._composer.attachments.change(session, draft.attachments)
+        for session_id, draft in drafts.items():
+            self._composer.unsaved.set_text(session_id, draft.text)
+            self._composer.attachments.change(session_id, draft.attachments)
 
     async def _settle(self) -> None:
         """Wait for what is on its way: what is recorded later would have the secret again."""
@@ -181,13 +185,13 @@ class RedactionPresenter:
         conversation = screen.conversation
         await screen.show(screen.workspace, None)
         await self._settle()
-        screen.composer.attachments.clear(but={draft.session for draft in screen.composer.unsaved.all()})
+        screen.composer.attachments.clear(but={draft.session_id for draft in screen.composer.unsaved.all()})
         return conversation.session.id if conversation is not None else ""
 
-    async def _reopen_views(self, session: str) -> None:
+    async def _reopen_views(self, session_id: str) -> None:
         """Show a session as it is stored now."""
-        if session:
-            await self._workspace_controller.open_session(session)
+        if session_id:
+            await self._workspace_controller.open_session(session_id)
         self._cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
         await self._workspace_controller.sidebar.refresh()

@@ -57,13 +57,13 @@ class RewindController(QObject):
         dialog = RewindDialog(self._window, points, seq or points[-1].seq)
         self._reverts.connect_merging(workspace.changes, dialog.files)
         retint(dialog, self._window.theme)
-        session = conversation.session.id
+        session_id = conversation.session.id
         plans: list[asyncio.Task[None]] = []
 
         def plan(point: int) -> None:
             for earlier in plans:
                 earlier.cancel()
-            plans.append(self._start(self._plan(workspace, session, dialog, point), "plan rewind"))
+            plans.append(self._start(self._plan(workspace, session_id, dialog, point), "plan rewind"))
 
         dialog.point_changed.connect(plan)
         plan(dialog.seq)
@@ -71,11 +71,11 @@ class RewindController(QObject):
         for task in plans:
             task.cancel()
         if is_accepted:
-            await self._do(workspace, session, dialog)
+            await self._do(workspace, session_id, dialog)
 
-    async def _plan(self, workspace: OpenWorkspace, session: str, dialog: RewindDialog, seq: int) -> None:
+    async def _plan(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog, seq: int) -> None:
         try:
-            plan = await workspace.changes.plan_rewind(session, seq)
+            plan = await workspace.changes.plan_rewind(session_id, seq)
         except HelixError as error:
             dialog.show_error(error)
             return
@@ -84,19 +84,19 @@ class RewindController(QObject):
             diff = await workspace.changes.diff(file.present, file.former)
             dialog.files.show_counts({file.path: (diff.added, diff.removed)})
 
-    async def _do(self, workspace: OpenWorkspace, session: str, dialog: RewindDialog) -> None:
+    async def _do(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog) -> None:
         plan, choices, seq, part = dialog.files.plan, dialog.files.choices, dialog.seq, dialog.part
         done = None
         if part != "conversation" and plan.files:
-            done = await self._reverts.apply(workspace, session, plan, choices)
+            done = await self._reverts.apply(workspace, session_id, plan, choices)
         if part != "files":
             branch = await self._workspace_controller.show_new_session(
-                workspace, workspace.branches.open_for_rewind(session, seq)
+                workspace, workspace.branches.open_for_rewind(session_id, seq)
             )
             if done is not None:
                 self._reverts.report(workspace, branch.session.id, done)
         elif done is not None:
-            self._reverts.report(workspace, session, done)
+            self._reverts.report(workspace, session_id, done)
         self._session_controller.schedule_refresh()
 
 

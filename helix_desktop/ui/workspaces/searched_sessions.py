@@ -26,17 +26,19 @@ async def show_message(
     terms: Sequence[str],
 ) -> None:
     """Show the message at a `place` (workspace, session, event), and mark the longest of the words there."""
-    workspace_id, session, seq = place
-    await workspace_controller.open_in_front(workspace_id, session)
+    workspace_id, session_id, seq = place
+    await workspace_controller.open_in_front(workspace_id, session_id)
     conversation = workspace_controller.session_controller.conversation
-    if conversation is not None and conversation.session.id == session:
+    if conversation is not None and conversation.session.id == session_id:
         navigation.show_event(seq, mark=max(terms, key=len, default=""))
 
 
-def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
+def _log_reader(workspace: OpenWorkspace, session_id: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
     async def read() -> list[RecordedEvent]:
-        conversation = workspace.find_open(session)
+        conversation = workspace.find_open(session_id)
         # A copy: the log of an open session grows.
-        return await workspace.store.events(session) if conversation is None else [*conversation.session.log]
+        return (
+            await workspace.store.events(session_id) if conversation is None else [*conversation.session.log]
+        )
 
     return read

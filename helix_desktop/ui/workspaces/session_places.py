@@ -25,7 +25,7 @@ class _ListMove(NamedTuple):
     """A session that was moved in the list: its workspace, from where, and to where."""
 
     workspace: str
-    session: str
+    session_id: str
     previous: ListPlace
     place: ListPlace
 
@@ -56,19 +56,19 @@ class SessionPlaceController(QObject):
             lambda banner, identity: start(self._undo(identity), "undo") if banner == _MOVED else None
         )
 
-    def _on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
+    def _on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
         """Follow the events of a session; a banner that is not true any more goes."""
         if not isinstance(update, EventRecorded):
             return
         self._show_actions()
-        conversation, moved = workspace.find_open(session), self._moved
-        if moved is None or conversation is None or session != moved.session:
+        conversation, moved = workspace.find_open(session_id), self._moved
+        if moved is None or conversation is None or session_id != moved.session_id:
             return
         if conversation.session.transcript.place != moved.place:
             self._banners.remove(_MOVED)
 
-    def _on_deleted(self, session: str) -> None:
-        if self._moved is not None and session == self._moved.session:
+    def _on_deleted(self, session_id: str) -> None:
+        if self._moved is not None and session_id == self._moved.session_id:
             self._banners.remove(_MOVED)
 
     def _show_actions(self) -> None:
@@ -95,36 +95,40 @@ class SessionPlaceController(QObject):
         if conversation is not None:
             await self._move(conversation.session.id, pinned=pinned, archived=archived)
 
-    async def _move(self, session: str, *, pinned: bool | None = None, archived: bool | None = None) -> None:
+    async def _move(
+        self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
+    ) -> None:
         workspace = self._active_workspace.opened
         if workspace is None:
             return
-        previous = await workspace.move_in_list(session, pinned=pinned, archived=archived)
-        transcript = (await workspace.open_session(session)).session.transcript
+        previous = await workspace.move_in_list(session_id, pinned=pinned, archived=archived)
+        transcript = (await workspace.open_session(session_id)).session.transcript
         title = ellipsize_title(session_title(transcript.title))
-        self._moved = _ListMove(workspace.id, session, previous, transcript.place)
+        self._moved = _ListMove(workspace.id, session_id, previous, transcript.place)
         self._banners.show_banner(
             Banner(
                 _MOVED,
                 "info",
                 _moved_text(title, pinned, archived),
                 tr("A new message unarchives it.") if archived else "",
-                actions=(BannerAction(session, tr("Undo")),),
+                actions=(BannerAction(session_id, tr("Undo")),),
                 workspace=workspace.id,
                 is_brief=True,
             )
         )
         await self._sidebar.refresh()
 
-    async def _undo(self, session: str) -> None:
+    async def _undo(self, session_id: str) -> None:
         self._banners.remove(_MOVED)
         moved, self._moved = self._moved, None
         workspace = self._services.open_workspaces.get(moved.workspace) if moved is not None else None
         if moved is None or workspace is None:
             return
-        if session in {info.id for info in await workspace.sessions()}:  # else it is in the trash meanwhile
+        if session_id in {
+            info.id for info in await workspace.sessions()
+        }:  # else it is in the trash meanwhile
             place = moved.previous
-            await workspace.move_in_list(session, pinned=place.pinned, archived=place.archived)
+            await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
             await self._sidebar.refresh()
 
 

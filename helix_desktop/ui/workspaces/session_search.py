@@ -86,7 +86,7 @@ class SessionSearchPresenter(QObject):
             async with aclosing(search.find(self._terms, _MAX_SESSIONS)) as found:
                 async for hits in found:
                     for hit in hits:
-                        self._found[hit.session] = FoundMessage(hit.seq, plain_line(hit.excerpt))
+                        self._found[hit.session_id] = FoundMessage(hit.seq, plain_line(hit.excerpt))
                     if not self._show_timer.isActive():
                         self._show_timer.start()
             self._show()
@@ -125,8 +125,8 @@ class SessionSearchPresenter(QObject):
             self._async_actions.start(self._search.forget(), "forget messages")
             self._search = None
 
-    async def _open(self, session: str, seq: int) -> None:
+    async def _open(self, session_id: str, seq: int) -> None:
         """Open a session at a message that was found in it."""
         self._forget()
-        place = (self._active_workspace.id, session, seq)
+        place = (self._active_workspace.id, session_id, seq)
         await show_message(self._workspace_controller, self._navigation, place, self._terms)

@@ -132,13 +132,13 @@ class SwitcherPresenter(QObject):
     def _message_rows(self, hits: Sequence[MessageHit]) -> list[MessageRow]:
         now, rows = datetime.now(), []
         for hit in hits:
-            title = session_title(self._sessions[hit.workspace_id, hit.session].summary.title)
+            title = session_title(self._sessions[hit.workspace_id, hit.session_id].summary.title)
             is_own = hit.speaker == "user"
             parts = (tr("You") if is_own else tr("Agent"), self._name_of(hit.workspace_id), title)
             rows.append(
                 MessageRow(
                     hit.workspace_id,
-                    hit.session,
+                    hit.session_id,
                     hit.seq,
                     plain_line(hit.excerpt),
                     dotted(parts),
@@ -155,8 +155,8 @@ class SwitcherPresenter(QObject):
         self._search, self._sessions = None, {}
 
 
-def _badge(workspace: OpenWorkspace | None, session: str) -> WorkspaceBadge:
-    conversation = workspace.find_open(session) if workspace is not None else None
+def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:
+    conversation = workspace.find_open(session_id) if workspace is not None else None
     if conversation is None:
         return ""
     return "waiting" if conversation.asks else "running" if conversation.is_running else ""

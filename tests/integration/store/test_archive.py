@@ -72,8 +72,8 @@ writes = st.builds(
 
 
 async def commit_write(store: LevelDbStore, write: Write) -> None:
-    session = SESSIONS[write.session]
-    last = len(await store.events(session))
+    session_id = SESSIONS[write.session]
+    last = len(await store.events(session_id))
     log = [
         (handover_event if place == 1 else tool_answer_event)(last + 1 + place, BODIES[body])
         for place, body in enumerate(write.bodies)
@@ -83,20 +83,20 @@ async def commit_write(store: LevelDbStore, write: Write) -> None:
     )
     stored = [make_content(BODIES[body]) for body in write.bodies]
     recalls = [digest_of(BODIES[write.bodies[0]])] if write.bodies and write.recalled else []
-    summary = make_summary(session, last)
+    summary = make_summary(session_id, last)
     if write.summary:
         summary = msgspec.structs.replace(summary, pinned=bool(log[1:]), archived=write.recalled)
-    await store.commit(Commit(session, log, stored, recalls, summary if write.summary else None))
+    await store.commit(Commit(session_id, log, stored, recalls, summary if write.summary else None))
     along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in write.bodies]
-    await store.save_draft(session, write.draft, along)
+    await store.save_draft(session_id, write.draft, along)
 
 
 async def state(store: LevelDbStore, sessions: list[str] = SESSIONS) -> dict[str, object]:
     """Everything that can be seen of a store."""
     entries: tuple[CacheEntry, ...] = (await store.page()).entries
     return {
-        "events": [await store.events(session) for session in sessions],
-        "drafts": [await store.draft(session) for session in sessions],
+        "events": [await store.events(session_id) for session_id in sessions],
+        "drafts": [await store.draft(session_id) for session_id in sessions],
         "sessions": await store.sessions(),
         "entries": entries,
         "alone": [await store.entry(entry.digest) for entry in entries],
@@ -234,7 +234,7 @@ async def test_an_open_session_is_left_unchanged(pair: tuple[LevelDbStore, Path]
     await other.commit(
         Commit("s", [tool_answer_event(1, b"one"), user_message_event(2)], [make_content(b"one")])
     )
-    report = await import_store(other, str(archive), is_writable=lambda session: session != "s")
+    report = await import_store(other, str(archive), is_writable=lambda session_id: session_id != "s")
     assert (report.busy, report.new) == (("s",), ("t",))
     assert len(await other.events("s")) == 2
     await store.close()

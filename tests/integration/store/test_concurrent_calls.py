@@ -75,10 +75,10 @@ async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: P
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     complete = none = 0
     for number in range(80):
-        session, data = f"s{number}", b"%d " % number * 500
+        session_id, data = f"s{number}", b"%d " % number * 500
         task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
             store.commit(
-                Commit(session, [tool_answer_event(1, data), user_message_event(2)], [make_content(data)])
+                Commit(session_id, [tool_answer_event(1, data), user_message_event(2)], [make_content(data)])
             )
         )
         for _ in range(number % 4):
@@ -88,7 +88,7 @@ async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: P
         # Written in order: once this is acknowledged, the cancelled one was written or dropped.
         await store.commit(Commit("other", recalls=[]))
         await store.save_draft("other", str(number))
-        events = await store.events(session)
+        events = await store.events(session_id)
         if events:
             assert events == [tool_answer_event(1, data), user_message_event(2)]
             assert await store.get(digest_of(data)) == data

@@ -55,10 +55,10 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState
     folder, truth = tmp_path_factory.mktemp("older") / "store", ExpectedState()
     asyncio.run(write_commits(folder, truth, 20))
     db = plyvel.DB(str(folder / "db"), compression=None)
-    for session, text in truth.drafts.items():
-        key = b"D" + session.encode()
+    for session_id, text in truth.drafts.items():
+        key = b"D" + session_id.encode()
         db.put(key, row_codec.encode(key, "> " + text.upper()))
-        db.delete(keys.draft(session))
+        db.delete(keys.draft(session_id))
     db.put(keys.SCHEMA, row_codec.encode(keys.SCHEMA, -1))
     db.close()
     path = folder / "format"
@@ -192,8 +192,8 @@ async def test_a_damaged_older_store_is_repaired_and_then_migrated(
     assert report is not None
     assert (await store.health.check()).is_sound
     assert {session.id for session in await store.sessions()} == older[1].events.keys()
-    for session, text in older[1].drafts.items():
-        assert (await store.draft(session)).text == text
+    for session_id, text in older[1].drafts.items():
+        assert (await store.draft(session_id)).text == text
     await store.close()
     assert database_files(Path(report.aside), "*.ldb").items() >= before.items()
     plain = await LevelDbStore.open(folder, WORKSPACE)

@@ -219,9 +219,14 @@ async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_pat
     folder = tmp_path / "store"
     secret, unrelated = b"a secret " * 40, b"something else " * 40
     store = await LevelDbStore.open(folder, WORKSPACE)
-    for session, data in (("s", secret), ("gone", b"x"), ("s2", unrelated)):
+    for session_id, data in (("s", secret), ("gone", b"x"), ("s2", unrelated)):
         await store.commit(
-            Commit(session, [tool_answer_event(1, data)], [make_content(data)], summary=make_summary(session))
+            Commit(
+                session_id,
+                [tool_answer_event(1, data)],
+                [make_content(data)],
+                summary=make_summary(session_id),
+            )
         )
     await store.close()
     store = await LevelDbStore.open(folder, WORKSPACE)

@@ -70,14 +70,16 @@ async def test_a_put_at_the_moment_of_removal_wins(tmp_path: Path, size: int) ->
     try:
         await store.commit(Commit("s", contents=[content]))
         for seq in range(1, 8):
-            session = f"s{seq}"
+            session_id = f"s{seq}"
             clock.now += 2 * DAY_MS
             await store.retention.collect([content.digest])
             assert [entry.digest for entry in (await store.retention.trash()).entries] == [content.digest]
             actions = [
                 store.retention.empty_trash(),
                 store.commit(
-                    Commit(session, [tool_answer_event(1, data)], [content], summary=make_summary(session))
+                    Commit(
+                        session_id, [tool_answer_event(1, data)], [content], summary=make_summary(session_id)
+                    )
                 ),
                 store.retention.empty_trash(),
             ]
@@ -85,7 +87,7 @@ async def test_a_put_at_the_moment_of_removal_wins(tmp_path: Path, size: int) ->
             await asyncio.gather(*actions)
             assert await store.get(content.digest) == data
             assert (await store.retention.plan(RetentionRule())).referenced.entries == 1
-            await store.retention.trash_session(session)
+            await store.retention.trash_session(session_id)
             await store.retention.empty_trash()
             await check_totals(store)
     finally:

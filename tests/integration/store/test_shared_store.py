@@ -226,7 +226,7 @@ async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) ->
 
 async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
-    store.set_open_sessions(lambda session: session == "mine")
+    store.set_open_sessions(lambda session_id: session_id == "mine")
     first, second = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
     await store.commit(Commit("mine", [user_message_event(1)]))
     with pytest.raises(StoreLocked, match="in use by another"):
@@ -458,7 +458,7 @@ async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None
     assert set((await visitor.import_from(tmp_path / "a.helix")).new) == {"s", "t"}
     await store.commit(Commit("s", [user_message_event(2)]))
     await guest.export_to(tmp_path / "a.helix", "Name")
-    other.set_open_sessions(lambda session: session == "s")
+    other.set_open_sessions(lambda session_id: session_id == "s")
     again = await visitor.import_from(tmp_path / "a.helix")
     assert (again.busy, again.unchanged, again.is_complete) == (("s",), ("t",), False)
     assert await other.events("s") == [tool_answer_event(1, b"one")]
@@ -475,7 +475,7 @@ def test_every_method_of_the_port_crosses_the_wire() -> None:
 def test_a_commit_crosses_the_wire_as_the_list_of_its_fields() -> None:
     one = make_content(b"x")
     commit = Commit("s", [user_message_event(1)], [one], [one.digest], make_summary("s"))
-    fields = (commit.session, commit.events, commit.contents, commit.recalls, commit.summary, False)
+    fields = (commit.session_id, commit.events, commit.contents, commit.recalls, commit.summary, False)
     assert COMMIT.request(commit) == encode_frame(("commit", fields))
     shorter = encode_frame(("commit", ("s", [user_message_event(1)])))
     args = COMMIT.decode_args(shorter.decode(RpcRequest), shorter.is_json)

@@ -153,8 +153,8 @@ async def test_the_default_policy_triggers_every_mechanism_and_its_commands_are_
 async def test_the_prepared_session_has_all_that_can_be_tried_at_once(tmp_path: Path) -> None:
     root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
     (script,) = read_scripts(DEMO_DIR)
-    session = await play_session("w", services_in(root, store), DEMO_DIR, script, root)
-    log = [entry.event for entry in await store.events(session)]
+    session_id = await play_session("w", services_in(root, store), DEMO_DIR, script, root)
+    log = [entry.event for entry in await store.events(session_id)]
     count = Counter(type(event) for event in log)
     answers = [event for event in log if isinstance(event, ToolAnswered)]
     assert len(answers) >= 80

@@ -32,8 +32,8 @@ class Listener:
 
 async def attach(rig: LoopRig, path: str, first_line: int = 0, last_line: int = 0) -> Any:
     """Return a file of the workspace as an attachment."""
-    session = rig.conversation.session.id
-    return await rig.workspace.contents.attach_file(session, path, first_line, last_line)
+    session_id = rig.conversation.session.id
+    return await rig.workspace.contents.attach_file(session_id, path, first_line, last_line)
 
 
 async def test_a_file_is_sent_with_what_it_is(tmp_path: Path) -> None:

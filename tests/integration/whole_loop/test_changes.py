@@ -51,10 +51,10 @@ def by_turn(changes: SessionChanges) -> list[tuple[int, str, str, dict[str, str]
 
 async def plan_turn(rig: LoopRig, turn: int) -> RevertPlan:
     """Plan to take back a turn."""
-    session = rig.conversation.session.id
-    rows = (await rig.workspace.changes.of_session(session)).captures
+    session_id = rig.conversation.session.id
+    rows = (await rig.workspace.changes.of_session(session_id)).captures
     selection = RevertSelection(tuple(row.capture for row in rows if row.turn == turn), scope="turn")
-    return await rig.workspace.changes.plan(session, selection)
+    return await rig.workspace.changes.plan(session_id, selection)
 
 
 async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) 
         for calls in TURNS:
             await rig.conversation.run(json.dumps(calls))
             trees.append(walk_tree(rig.root))
-        session, changes = rig.conversation.session.id, rig.workspace.changes
-        listed = await changes.of_session(session)
+        session_id, changes = rig.conversation.session.id, rig.workspace.changes
+        listed = await changes.of_session(session_id)
         assert by_turn(listed) == [
             (1, "tool", "write_file", {"src": "created", "src/new.py": "created"}),
             (1, "tool", "edit_file", {"a.txt": "changed"}),
@@ -79,21 +79,21 @@ async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) 
         [whole] = [file for file in listed.files if file.path == "a.txt"]
         diff = await changes.diff(whole.before, whole.after)
         assert (diff.added, diff.removed) == (2, 2)
-        second = await changes.revert(session, await plan_turn(rig, 2), {})
+        second = await changes.revert(session_id, await plan_turn(rig, 2), {})
         assert walk_tree(rig.root) == trees[1]
-        first = await changes.revert(session, await plan_turn(rig, 1), {})
+        first = await changes.revert(session_id, await plan_turn(rig, 1), {})
         assert walk_tree(rig.root) == trees[0]
-        rows = (await changes.of_session(session)).captures
+        rows = (await changes.of_session(session_id)).captures
         assert [row.is_reverted for row in rows] == [True, True, True, False, False]
         for recorded, tree in ((first, trees[1]), (second, trees[2])):
             assert recorded is not None
             assert isinstance(recorded.event, ChangesRecorded)
-            await changes.revert(session, await changes.plan_redo(session, recorded.event.capture), {})
+            await changes.revert(session_id, await changes.plan_redo(session_id, recorded.event.capture), {})
             assert walk_tree(rig.root) == tree
-        rows = (await changes.of_session(session)).captures
+        rows = (await changes.of_session(session_id)).captures
         assert [row.is_reverted for row in rows[:5]] == [False, False, False, True, True]
-        rewind = await changes.plan_rewind(session, rows[0].turn_seq)
-        await changes.revert(session, rewind, {})
+        rewind = await changes.plan_rewind(session_id, rows[0].turn_seq)
+        await changes.revert(session_id, rewind, {})
         assert walk_tree(rig.root) == trees[0]
         await rig.assert_consistent()
 
@@ -131,18 +131,18 @@ async def test_the_first_turn_is_reverted_below_the_second_and_the_users_edit(tm
             await rig.conversation.run(json.dumps(calls))
         with (rig.root / "a.txt").open("a") as file:
             file.write("by the user\n")
-        session, changes = rig.conversation.session.id, rig.workspace.changes
+        session_id, changes = rig.conversation.session.id, rig.workspace.changes
         plan = await plan_turn(rig, 1)
         assert {file.path: file.status for file in plan.files} == {
             "a.txt": "merge",
             "src": "ready",
             "src/new.py": "ready",
         }
-        await changes.revert(session, plan, {"a.txt": "merged"})
+        await changes.revert(session_id, plan, {"a.txt": "merged"})
         lines = [f"line {number}" for number in range(1, 9)]
         assert (rig.root / "a.txt").read_text().splitlines() == [*lines, "ninth", "by the user"]
         assert not (rig.root / "src").exists()
-        rows = (await changes.of_session(session)).captures
+        rows = (await changes.of_session(session_id)).captures
         assert [row.source for row in rows] == ["tool", "tool", "command", "outside", "revert"]
 
 

@@ -20,29 +20,29 @@ def script(request: dict[str, Any]) -> Reply:
 
 async def test_a_sessions_effort_is_sent_recorded_and_shared_with_its_subagents(tmp_path: Path) -> None:
     async with loop_rig(tmp_path, script) as rig:
-        session = rig.conversation.session.id
+        session_id = rig.conversation.session.id
         assert await rig.conversation.run("Begin.") == TurnEnded("done")
-        await rig.workspace.choose_effort(session, "low")
+        await rig.workspace.choose_effort(session_id, "low")
         assert await rig.conversation.run("Go on.") == TurnEnded("done")
         assert (await rig.conversation.subagents.run("Count the files.")).ended == "done"
         assert [body.get("reasoning_effort") for body in rig.server.bodies] == [None, "low", "low"]
         assert [event.effort for event in rig.events(AssistantSpoke)] == ["", "low"]
         assert rig.events(EffortChosen) == [EffortChosen("low")]
-        await rig.workspace.close_session(session)
-        again = await rig.workspace.open_session(session)
+        await rig.workspace.close_session(session_id)
+        again = await rig.workspace.open_session(session_id)
         assert again.effort == "low", "it is in the log"
 
 
 async def test_a_refused_effort_is_said_once_and_the_turn_goes_on(tmp_path: Path) -> None:
     async with loop_rig(tmp_path, script) as rig:
-        session = rig.conversation.session.id
-        await rig.workspace.choose_effort(session, "max")
+        session_id = rig.conversation.session.id
+        await rig.workspace.choose_effort(session_id, "max")
         for message in ("One.", "Two."):
             assert await rig.conversation.run(message) == TurnEnded("done")
         (refused,) = rig.events(EffortRefused)
         assert (refused.model, refused.effort) == ("local/small", "max")
         assert "does not support 'max'" in refused.reason
         assert len(rig.server.bodies) == 3, "the server is asked for it once"
-        await rig.workspace.choose_effort(session, "high")
+        await rig.workspace.choose_effort(session_id, "high")
         assert await rig.conversation.run("Three.") == TurnEnded("done")
         assert rig.server.bodies[-1]["reasoning_effort"] == "high", "another level may be fine"

@@ -98,11 +98,11 @@ async def test_a_session_is_told_of_its_workspace_once(project: Path) -> None:
             policy, frame, _ = workspace.models.shared()
             count = count_window(conversation.session.transcript, policy, frame.info.window)
             assert usage_from_count(count, policy, frame).used == gauge.used
-            session = conversation.session.id
+            session_id = conversation.session.id
             (project / "main.py").write_text("")  # the state of the checkout is another now
             await conversation.run("delegate")
         async with opened(project, server) as (_, workspace):  # after a restart
-            conversation = await workspace.open_session(session)
+            conversation = await workspace.open_session(session_id)
             await conversation.run("again")
     first, *_, last = server.bodies
     assert system_of(first) == system_of(last)
@@ -187,11 +187,11 @@ async def test_the_command_line_adds_instructions_or_leaves_them_out(project: Pa
             await old.session.record(UserSpoke("hello", 1), TurnEnded("done"))
         extra = RunInstructions(name="extra.md", content=b"Write German.\n", size=14)
         async with opened(project, server, extra) as (_, workspace):
-            for session, expected in (
+            for session_id, expected in (
                 (conversation.session.id, ["AGENTS.md", "For this run"]),
                 (old.session.id, ["For this run"]),
             ):
-                again = await workspace.open_session(session)
+                again = await workspace.open_session(session_id)
                 await again.run("go on")
                 assert [row.name for row in rows_of(again, "instructions")] == expected
                 assert "Write German." in str(server.bodies[-1]["messages"][-2]["content"])

@@ -81,11 +81,11 @@ async def begin_well(rig: LoopRig) -> None:
 async def assert_complete(rig: LoopRig, folder: Path) -> None:
     """The transcript is valid, and another opening of the store finds every fact and every byte."""
     await rig.assert_consistent()
-    log, session = rig.conversation.session.log, rig.conversation.session.id
+    log, session_id = rig.conversation.session.log, rig.conversation.session.id
     await rig.workspace.close()
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
     try:
-        assert await store.events(session) == log
+        assert await store.events(session_id) == log
         for answer in (entry.event for entry in log if isinstance(entry.event, ToolAnswered)):
             assert len(await store.get(answer.digest)) == answer.size
     finally:

@@ -20,34 +20,34 @@ OWN = msgspec.structs.replace(PROFILES["lean"], handover_at=0.7, subagent_profil
 async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(tmp_path: Path) -> None:
     async with loop_rig(tmp_path, lambda _: text_reply("Done."), policy=PROFILES["classic"]) as rig:
         conversation = rig.conversation
-        session, other = conversation.session.id, await rig.workspace.create_session()
+        session_id, other = conversation.session.id, await rig.workspace.create_session()
         await conversation.choose_policy(OWN)
         assert conversation.window.policy == OWN.scaled(WINDOW)
         assert conversation.window.policy is conversation.window.policy, "measurements stay valid"
         assert other.window.policy == rig.workspace.policy.scaled(WINDOW)
 
         child = await conversation.subagents.run("Count the files.")
-        started = (await rig.store.events(child.session))[0].event
+        started = (await rig.store.events(child.session_id))[0].event
         assert isinstance(started, SessionStarted)
         assert (started.policy["handover_at"], started.policy["profile"]) == (0.7, "lean")
         with pytest.raises(InvalidInput, match="wasn't changed"):
-            await (await rig.workspace.open_session(child.session)).choose_policy(None)
+            await (await rig.workspace.open_session(child.session_id)).choose_policy(None)
 
         await conversation.run("Begin.")
-        branch = await rig.workspace.branches.open(session)
-        await rig.workspace.close_session(session)
-        (listed,) = (summary for summary in await rig.workspace.sessions() if summary.id == session)
+        branch = await rig.workspace.branches.open(session_id)
+        await rig.workspace.close_session(session_id)
+        (listed,) = (summary for summary in await rig.workspace.sessions() if summary.id == session_id)
         usage = rig.workspace.usage.of(listed)
         assert usage is not None
         assert usage.handover_threshold == int(0.7 * WINDOW), "the list tells it by the same policy"
-        conversation = await rig.workspace.open_session(session)
+        conversation = await rig.workspace.open_session(session_id)
         assert conversation.session.transcript.session_policy == OWN, "it is in the log"
         assert branch.window.policy == conversation.window.policy
 
         await conversation.choose_policy(None)
         assert conversation.window.policy == rig.workspace.policy.scaled(WINDOW)
         assert branch.session.transcript.session_policy == OWN
-        events = [recorded.event for recorded in await rig.store.events(session)]
+        events = [recorded.event for recorded in await rig.store.events(session_id)]
         chosen = [event for event in events if isinstance(event, PolicyChosen)]
         assert [event.policy for event in chosen] == [
             {"profile": "lean", "handover_at": 0.7, "subagent_profile": "same", "budget_tokens": 9_000},

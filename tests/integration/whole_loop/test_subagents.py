@@ -47,9 +47,9 @@ def holding(rig: LoopRig, name: str, text: str) -> str:
     return digest_of(text.encode())
 
 
-async def answers_in(store: LevelDbStore, session: str) -> list[ToolAnswered]:
+async def answers_in(store: LevelDbStore, session_id: str) -> list[ToolAnswered]:
     """The outputs on record in a session."""
-    return [event.event for event in await store.events(session) if isinstance(event.event, ToolAnswered)]
+    return [event.event for event in await store.events(session_id) if isinstance(event.event, ToolAnswered)]
 
 
 async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
         run = here.conversation.subagents.run
         text = await run(call_prompt("recall_cached_content", hash=own))
         assert "4711" in text.text
-        (answer,) = await answers_in(here.store, text.session)
+        (answer,) = await answers_in(here.store, text.session_id)
         assert (answer.ok, answer.recalled) == (True, own)
         for prompt in (
             call_prompt("recall_cached_content", hash=foreign),
@@ -76,7 +76,7 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
         ):
             missed = await run(prompt)
             assert "0815" not in missed.text.replace("the code there is 0815", "")
-            (answer,) = await answers_in(here.store, missed.session)
+            (answer,) = await answers_in(here.store, missed.session_id)
             assert answer.recalled == ""
         sent = [
             b"0815\\n" in b"".join(request.received.body for request in rig.chat_requests)
@@ -101,7 +101,7 @@ async def test_concurrent_subagents_are_complete_after_a_restart(tmp_path: Path)
             )
         )
         parent = rig.conversation.session.id
-        logs = {result.session: await rig.store.events(result.session) for result in results}
+        logs = {result.session_id: await rig.store.events(result.session_id) for result in results}
         assert [result.text.strip() for result in results] == [
             f"It says: part {number}" for number in range(4)
         ]
@@ -113,12 +113,12 @@ async def test_concurrent_subagents_are_complete_after_a_restart(tmp_path: Path)
     listed = await store.sessions()
     assert {session.id for session in listed if session.parent == parent} == set(logs)
     assert [session.id for session in listed if not session.parent] == [parent]
-    for (session, log), digest in zip(logs.items(), digests, strict=True):
-        assert await store.events(session) == log
+    for (session_id, log), digest in zip(logs.items(), digests, strict=True):
+        assert await store.events(session_id) == log
         assert isinstance(log[0].event, SessionStarted)
         assert log[0].event.parent == parent
         assert log[-1].event == TurnEnded("done")
-        assert [answer.digest for answer in await answers_in(store, session)] == [digest]
+        assert [answer.digest for answer in await answers_in(store, session_id)] == [digest]
         assert await store.get(digest)
     await store.close()
 

@@ -59,12 +59,12 @@ class SoakReport:
     live_objects: dict[str, int] = field(default_factory=dict)
     verify_result: str = ""
 
-    def record_update(self, session: str, update: Update) -> None:
+    def record_update(self, session_id: str, update: Update) -> None:
         """Count a session's updates."""
         if isinstance(update, EventRecorded):
             self.events[type(update.recorded.event).__name__] += 1
         if isinstance(update, ErrorRaised):
-            self.add_problem(f"trouble in {session[:8]}: {update.what} {update.why}")
+            self.add_problem(f"trouble in {session_id[:8]}: {update.what} {update.why}")
 
     def add_problem(self, problem: str) -> None:
         """Record a problem; not all of them if there are too many."""
@@ -201,15 +201,15 @@ class SoakRun:
 
     async def _reopen(self, workspace: OpenWorkspace, conversation: Conversation) -> Conversation:
         """Reopen the session from the store and check that it is unchanged."""
-        session = conversation.session.id
+        session_id = conversation.session.id
         items_before = conversation.window.items()
         log = conversation.session.log
-        await workspace.close_session(session)
-        again = await workspace.open_session(session)
+        await workspace.close_session(session_id)
+        again = await workspace.open_session(session_id)
         if again.session.log != log:
-            self.report.add_problem(f"the log of {session[:8]} is not what was stored")
+            self.report.add_problem(f"the log of {session_id[:8]} is not what was stored")
         if again.window.items() != items_before:
-            self.report.add_problem(f"the window of {session[:8]} is not what it was")
+            self.report.add_problem(f"the window of {session_id[:8]} is not what it was")
         return again
 
     def _check_requests(self, model: RecordingModel) -> None:

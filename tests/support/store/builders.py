@@ -53,6 +53,6 @@ def handover_event(seq: int, index: bytes) -> RecordedEvent:
     return RecordedEvent(seq, START_MS + seq, fact)
 
 
-def make_summary(session: str, updated: int = START_MS, title: str = "a title") -> SessionSummary:
+def make_summary(session_id: str, updated: int = START_MS, title: str = "a title") -> SessionSummary:
     """A session's line in the list."""
-    return SessionSummary(session, title, START_MS, updated)
+    return SessionSummary(session_id, title, START_MS, updated)

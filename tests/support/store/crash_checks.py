@@ -40,19 +40,19 @@ def kill_writer(
     commits: AcknowledgedCommits = {}
     complete_lines = output[: output.rfind(b"\n") + 1].decode()
     for line in complete_lines.splitlines():
-        session, seq, digest, length = line.split()
-        commits.setdefault(session, []).append((int(seq), digest, int(length)))
+        session_id, seq, digest, length = line.split()
+        commits.setdefault(session_id, []).append((int(seq), digest, int(length)))
     return commits
 
 
 async def check_acknowledged(store: LevelDbStore, acknowledged: AcknowledgedCommits) -> int:
     """Assert that every acknowledged commit is stored completely; return how many there were."""
     listed = {session.id: session.updated for session in await store.sessions()}
-    for session, commits in acknowledged.items():
-        events = await store.events(session)
+    for session_id, commits in acknowledged.items():
+        events = await store.events(session_id)
         assert [seq for seq, _, _ in commits] == list(range(1, len(commits) + 1))
         assert len(events) >= len(commits)
-        assert listed[session] == len(events)
+        assert listed[session_id] == len(events)
         for seq, digest, length in commits:
             data = await store.get(digest)
             assert (len(data), digest_of(data)) == (length, digest)

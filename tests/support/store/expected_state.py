@@ -48,17 +48,17 @@ async def write_commits(
     rnd = random.Random(seed)
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for _ in range(commits):
-        session = rnd.choice(["one", "two", "a/b", "branch"])
-        log = expected.events.setdefault(session, [])
-        if session == "branch" and not log:
+        session_id = rnd.choice(["one", "two", "a/b", "branch"])
+        log = expected.events.setdefault(session_id, [])
+        if session_id == "branch" and not log:
             log += await _branch(store, expected.events.get("one", []))
         seq = len(log) + 1
         data = rnd.randbytes(rnd.choice([0, 40, 300, 5000])) if rnd.random() < 0.95 else _large_content(rnd)
         event = rnd.choice(
             [tool_answer_event(seq, data), handover_event(seq, data), user_message_event(seq, "words " * 20)]
         )
-        line = make_summary(session, seq, f"title of {session}")
-        await store.commit(Commit(session, [event], [make_content(data)], [digest_of(data)], line))
+        line = make_summary(session_id, seq, f"title of {session_id}")
+        await store.commit(Commit(session_id, [event], [make_content(data)], [digest_of(data)], line))
         log.append(event)
         expected.contents[digest_of(data)] = data
     await store.save_draft("one", f"typed {seed}")
@@ -102,14 +102,14 @@ async def compare_store(store: LevelDbStore, expected: ExpectedState) -> Missing
             assert await store.get(digest) == data
         except (ContentDamaged, DigestUnknown):
             missing.contents.add(digest)
-    for session, log in expected.events.items():
-        events = await store.events(session)
+    for session_id, log in expected.events.items():
+        events = await store.events(session_id)
         assert events == log[: len(events)], "events are a beginning of what they were"
         if len(events) < len(log):
-            missing.events[session] = len(log) - len(events)
-    for session, text in expected.drafts.items():
-        if (await store.draft(session)).text != text:
-            missing.drafts.add(session)
+            missing.events[session_id] = len(log) - len(events)
+    for session_id, text in expected.drafts.items():
+        if (await store.draft(session_id)).text != text:
+            missing.drafts.add(session_id)
     totals = await store.totals()
     entries = (await store.page(limit=10_000)).entries
     assert len(entries) == totals.entries
@@ -126,9 +126,9 @@ def check_reported(report: RepairReport | None, missing: MissingData) -> None:
     digests = {content.digest for content in report.contents}
     unseen = missing.contents - digests
     assert len(unseen) <= report.vanished, f"gone without a word: {unseen}"
-    for session, count in missing.events.items():
+    for session_id, count in missing.events.items():
         cut_counts = {cut.session: cut.aside + cut.lost for cut in report.cut}
-        assert cut_counts.get(session, 0) >= count, (session, count, cut_counts)
+        assert cut_counts.get(session_id, 0) >= count, (session_id, count, cut_counts)
     if missing.drafts:
         assert report.rows or report.writes or report.uncounted
 

@@ -53,15 +53,17 @@ async def write_golden_store(folder: Path) -> None:
     answers: dict[str, Any] = {}
     for half in (0, 1):
         store = await LevelDbStore.open(folder, WORKSPACE, clock)
-        for session, log in list(session_events().items())[half::2]:
+        for session_id, log in list(session_events().items())[half::2]:
             for entry in log:
                 digests = digests_in(entry.event)
                 contents = [
                     Content(digest, contents_by_digest[digest], "read_file", "src/app.py")
                     for digest in digests
                 ]
-                line = SessionSummary(session, f"session {session}", START_MS, entry.at, events=entry.seq)
-                await store.commit(Commit(session, [entry], contents, recalls=digests[:1], summary=line))
+                line = SessionSummary(
+                    session_id, f"session {session_id}", START_MS, entry.at, events=entry.seq
+                )
+                await store.commit(Commit(session_id, [entry], contents, recalls=digests[:1], summary=line))
         await store.save_draft("v1", f"typed in half {half}")
         answers = await _read_answers(store)
         await store.close()

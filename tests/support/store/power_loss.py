@@ -105,10 +105,10 @@ def _size(path: Path) -> int:
 def expected_state_after(groups: int, max_content_bytes: int) -> ExpectedState:
     """Return what the first groups put into the store."""
     truth = ExpectedState()
-    for session in SESSIONS:
+    for session_id in SESSIONS:
         for seq in range(1, groups + 1):
-            data = content_bytes(session, seq, max_content_bytes)
-            truth.events.setdefault(session, []).append(tool_answer_event(seq, data))
+            data = content_bytes(session_id, seq, max_content_bytes)
+            truth.events.setdefault(session_id, []).append(tool_answer_event(seq, data))
             truth.contents[digest_of(data)] = data
     return truth
 
@@ -122,10 +122,10 @@ async def check_after_power_loss(folder: Path, acknowledged: int, max_content_by
         assert all(lost <= 1 for lost in missing.events.values())
         checked = await store.health.check()
         assert checked.problems == ()
-        for session in SESSIONS:
-            seq = len(await store.events(session)) + 1
+        for session_id in SESSIONS:
+            seq = len(await store.events(session_id)) + 1
             await store.commit(
-                Commit(session, [tool_answer_event(seq, content_bytes(session, 1, max_content_bytes))])
+                Commit(session_id, [tool_answer_event(seq, content_bytes(session_id, 1, max_content_bytes))])
             )
     finally:
         await store.close()

@@ -19,11 +19,11 @@ from tests.support.store.builders import make_content, make_summary, tool_answer
 SESSIONS = ("one", "two", "three")
 
 
-def content_bytes(session: str, seq: int, max_bytes: int) -> bytes:
+def content_bytes(session_id: str, seq: int, max_bytes: int) -> bytes:
     """The content that a session's event of this seq names: half of it compresses."""
-    rnd = random.Random(f"{session}/{seq}")
+    rnd = random.Random(f"{session_id}/{seq}")
     size = rnd.choice([0, 60, 2000, 30_000, max_bytes])
-    return f"{session} {seq} ".encode() + rnd.randbytes(size // 2) + b"abcd" * (size // 8)
+    return f"{session_id} {seq} ".encode() + rnd.randbytes(size // 2) + b"abcd" * (size // 8)
 
 
 async def main() -> None:
@@ -31,17 +31,17 @@ async def main() -> None:
     folder, workspace, largest = sys.argv[1:]
     store = await LevelDbStore.open(Path(folder), workspace)
 
-    async def write(session: str, seq: int) -> None:
-        data = content_bytes(session, seq, int(largest))
-        line = make_summary(session, seq)
+    async def write(session_id: str, seq: int) -> None:
+        data = content_bytes(session_id, seq, int(largest))
+        line = make_summary(session_id, seq)
         await store.commit(
-            Commit(session, [tool_answer_event(seq, data)], [make_content(data)], summary=line)
+            Commit(session_id, [tool_answer_event(seq, data)], [make_content(data)], summary=line)
         )
 
     seq = 0
     while sys.stdin.readline():
         seq += 1
-        await asyncio.gather(*(write(session, seq) for session in SESSIONS))
+        await asyncio.gather(*(write(session_id, seq) for session_id in SESSIONS))
         sys.stdout.write(f"{seq}\n")
         sys.stdout.flush()
 

@@ -30,11 +30,11 @@ async def write_unreferenced(store: LevelDbStore, seed: str) -> None:
         number += 1
         loose = [make_content(content_bytes(f"litter {seed}", number % 40 + n)) for n in range(8)]
         await store.commit(Commit("litter", contents=loose))
-        session = f"brief-{seed}-{number}"
+        session_id = f"brief-{seed}-{number}"
         await store.commit(
-            Commit(session, [tool_answer_event(1, loose[0].data)], summary=make_summary(session))
+            Commit(session_id, [tool_answer_event(1, loose[0].data)], summary=make_summary(session_id))
         )
-        await store.retention.trash_session(session)
+        await store.retention.trash_session(session_id)
 
 
 async def run_cleanups(store: LevelDbStore, seed: str) -> None:

@@ -65,10 +65,10 @@ async def fill_store(store: Store, blobs: Sequence[bytes]) -> None:
     """Store contents, several per commit and per session; some are referenced by events, some recalled."""
     for at in range(0, len(blobs), 3):
         part = [sample_content(data, at + place) for place, data in enumerate(blobs[at : at + 3])]
-        session = ("s", "ß", "t")[at % 3 if at % 2 else 0]
-        seq = len(await store.events(session)) + 1
+        session_id = ("s", "ß", "t")[at % 3 if at % 2 else 0]
+        seq = len(await store.events(session_id)) + 1
         answers = [tool_answer_event(seq, blobs[at])] if at % 2 else []
-        await store.commit(Commit(session, answers, part, [part[-1].digest] if at % 4 == 0 else []))
+        await store.commit(Commit(session_id, answers, part, [part[-1].digest] if at % 4 == 0 else []))
 
 
 async def collect_entries(

@@ -18,23 +18,25 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 
 
-def content_bytes(session: str, seq: int) -> bytes:
+def content_bytes(session_id: str, seq: int) -> bytes:
     """The content that a session's event of this seq names; now and then large enough for chunks."""
-    rnd = random.Random(f"{session}/{seq}")
+    rnd = random.Random(f"{session_id}/{seq}")
     size = rnd.choice([50, 3000, 40_000, 40_000, 1_500_000 if seq % 10 == 0 else 9000])
-    return f"{session} {seq} ".encode() + rnd.randbytes(size // 4) * 4
+    return f"{session_id} {seq} ".encode() + rnd.randbytes(size // 4) * 4
 
 
-async def append_commits(store: LevelDbStore, session: str) -> None:
+async def append_commits(store: LevelDbStore, session_id: str) -> None:
     """Append to one session for ever."""
-    seq = len(await store.events(session))
+    seq = len(await store.events(session_id))
     while True:
         seq += 1
-        data = content_bytes(session, seq)
+        data = content_bytes(session_id, seq)
         content = make_content(data)
-        line = make_summary(session, seq)
-        await store.commit(Commit(session, [tool_answer_event(seq, data)], [content], [content.digest], line))
-        sys.stdout.write(f"{session} {seq} {content.digest} {len(data)}\n")
+        line = make_summary(session_id, seq)
+        await store.commit(
+            Commit(session_id, [tool_answer_event(seq, data)], [content], [content.digest], line)
+        )
+        sys.stdout.write(f"{session_id} {seq} {content.digest} {len(data)}\n")
         sys.stdout.flush()
 
 

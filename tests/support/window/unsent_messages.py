@@ -15,13 +15,13 @@ def note_of(text: str) -> Attachment:
     return Attachment("0" * 64, "notes.txt", text, 5, len(text))
 
 
-async def add_unsaved_draft(rig: WindowRig, session: str, text: str) -> None:
+async def add_unsaved_draft(rig: WindowRig, session_id: str, text: str) -> None:
     """Do as if a draft could not be saved when its session was left."""
-    conversation = await rig.workspace.open_session(session)
+    conversation = await rig.workspace.open_session(session_id)
     error = StoreWriteFailed(verbatim("The disk is full."))
     draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
     composer = rig.wiring.session_controller.composer
-    async with composer._locks[session]:  # its draft may still be on its way to the store
+    async with composer._locks[session_id]:  # its draft may still be on its way to the store
         composer.unsaved.add(draft)
 
 

@@ -286,7 +286,7 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
     await wait_until(pane.handover_hits.isVisible)
     assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
     opened: list[tuple[str, int]] = []
-    pane.handover_requested.connect(lambda session, seq: opened.append((session, seq)))
+    pane.handover_requested.connect(lambda session_id, seq: opened.append((session_id, seq)))
     pane.handover_hits.chips.click_chip(0)
     await wait_until(lambda: opened == [("s-1", 41)])
     pane.filter_bar.clear()

@@ -41,8 +41,8 @@ def chips(rig: WindowRig) -> list[AttachmentChip]:
 
 async def until_saved(rig: WindowRig, count: int) -> None:
     """Wait until the stored draft has so many attachments."""
-    session, deadline = rig.conversation.session.id, time.monotonic() + TIMEOUT_S
-    while len((await rig.workspace.store.draft(session)).attachments) != count:
+    session_id, deadline = rig.conversation.session.id, time.monotonic() + TIMEOUT_S
+    while len((await rig.workspace.store.draft(session_id)).attachments) != count:
         assert time.monotonic() < deadline, "the draft is saved by itself"
         await asyncio.sleep(0.01)
 
@@ -68,7 +68,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         paste(rig, LOG)
         await until(lambda: len(chips(rig)) == 6, "so does what was pasted")
         await until(lambda: rig.composer.text() == "", "and is no text")
-        labels, session = rig.attachment_labels(), rig.conversation.session.id
+        labels, session_id = rig.attachment_labels(), rig.conversation.session.id
         assert [label.rpartition(" · ")[0] for label in labels[1:5]] == [
             *("notes.txt · 1 line", "report.pdf · 1 page", "lamp.png", "app.py · 2 lines")
         ]
@@ -78,7 +78,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert rig.attachment_labels() == labels
         rig.type_message("What is this?")
         await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
@@ -87,7 +87,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         assert [attachment.kind for attachment in sent] == ["cached", "file", "pdf", "file", "file", "paste"]
         assert [attachment.path for attachment in sent if attachment.version] == ["app.py"]
         assert await rig.workspace.store.get(sent[3].digest) == outside["lamp.png"]
-        assert not await rig.workspace.store.draft(session)
+        assert not await rig.workspace.store.draft(session_id)
         (tmp_path / "project" / "app.py").write_text("x = 2\n")
         await rig.run_turn("And now?")
         row = rig.rows(UserRow)[1]

@@ -175,11 +175,11 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
     """A secret is looked for and forgotten."""
     answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."), text_reply("Well."))
     async with ChatServer(answers) as server:
-        patch, session = pytest.MonkeyPatch(), await leaked(rig, server)
+        patch, session_id = pytest.MonkeyPatch(), await leaked(rig, server)
         output = rig.events(ToolAnswered)[0]
         await rig.wiring.workspace_controller.new_session()
         elsewhere = rig.conversation.session.id
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
         composer = rig.wiring.session_controller.composer
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
@@ -213,7 +213,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         go.set()
         patch.undo()
         press(dialog, "cancel")
-        await until(lambda: on_screen(rig) == session, "the session again")
+        await until(lambda: on_screen(rig) == session_id, "the session again")
         assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
         assert rig.events(UserSpoke)[-1].text.startswith("on its way [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
@@ -222,7 +222,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
         assert [attached.text[:15] for attached in composer.attachments.current()] == ["see [FORGOTTEN "]
         check_redacted(rig, late, SECRET)
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         assert _files_with_the_secret(rig) == []
 

@@ -70,7 +70,7 @@ def listening(rig: WindowRig, watch: Watch | None = None) -> tuple[NotificationC
     messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or Watch())
     workspace = rig.workspace
-    workspace.listen(lambda session, update: notifying.on_update(workspace, session, update))
+    workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
     return notifying, messages
 
 
@@ -96,7 +96,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
     async with ChatServer(asks) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
-        first, session = rig.workspace.id, rig.conversation.session.id
+        first, session_id = rig.workspace.id, rig.conversation.session.id
         notifying, messages = listening(rig)
         notifying.open_requested.connect(rig.wiring.notifications.open_requested)
         rig.type_message("Go")
@@ -115,7 +115,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         assert text.startswith("Run a command in the workspace")
         notifying.on_clicked(*messages.places[0])
         await until(
-            lambda: rig.workspace.id == first and rig.conversation.session.id == session, "the session"
+            lambda: rig.workspace.id == first and rig.conversation.session.id == session_id, "the session"
         )
         await until(rig.window.isActiveWindow, "the window in front")
         assert messages.withdrawn
@@ -131,12 +131,12 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
         await rig.open_folder("errors")
         await rig.use_server(server)
         watch, beeps, messages = Watch(), [], Messages(rig.window)
-        services, session = rig.wiring.services, rig.conversation.session.id
+        services, session_id = rig.wiring.services, rig.conversation.session.id
         notifying = NotificationController(
             rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
         )
         workspace = rig.workspace
-        workspace.listen(lambda session, update: notifying.on_update(workspace, session, update))
+        workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
         other = await another_in_front(rig)
         await rig.conversation.run("Fail")
         assert [title for title, _ in messages.messages] == ["The agent stopped with an error · errors"]
@@ -147,9 +147,9 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
         await rig.conversation.run("Fail again")
         assert len(messages.messages) == 1
         for seconds in (LONG_TURN_S / 2, LONG_TURN_S * 2):
-            notifying.on_update(workspace, session, CompactionProgress("summarise"))
+            notifying.on_update(workspace, session_id, CompactionProgress("summarise"))
             watch.now += seconds
-            notifying.on_update(workspace, session, CompactionProgress("idle"))
+            notifying.on_update(workspace, session_id, CompactionProgress("idle"))
             notifying.on_job_ended("Exporting", seconds)
         assert [title for title, _ in messages.messages[1:]] == [
             "A background job has ended · errors", "A background job has ended",

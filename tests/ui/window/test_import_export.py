@@ -233,10 +233,10 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("first", {"a.txt": "words"})
         await rig.run_turn("What is in this folder?")
-        log, session = await rig.stored_events(), rig.conversation.session.id
+        log, session_id = await rig.stored_events(), rig.conversation.session.id
         sessions = rig.window.sidebar.session_list
-        await until(lambda: sessions.index_of(session).isValid(), "the list")
-        menu = sessions.menu_for(sessions.index_of(session))
+        await until(lambda: sessions.index_of(session_id).isValid(), "the list")
+        menu = sessions.menu_for(sessions.index_of(session_id))
         trigger(menu, "export")
         menu.deleteLater()
         press(await wait_for_widget(rig, QuestionDialog), "transcript")
@@ -253,4 +253,4 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         choose(rig, "import", second)
         await pick(rig, tmp_path / "again.helix")
         await until(lambda: "again.helix imported." in rig.banner_text(), "the notice")
-        assert await rig.workspace.store.events(session) == log
+        assert await rig.workspace.store.events(session_id) == log

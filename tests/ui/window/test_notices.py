@@ -50,7 +50,7 @@ async def _check_a_fault(rig: WindowRig) -> None:
     shell = rig.wiring.workspace_controller
     first = await rig.open_folder("first")
     await rig.run_turn("Hello")
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     work = rig.context.actions.start(fail(), "fail")
     await shell.new_session()
     go.set()
@@ -58,17 +58,17 @@ async def _check_a_fault(rig: WindowRig) -> None:
     assert FAULT not in rig.banner_text(), "it is about another session"
     assert rig.window.banners.isHidden()
 
-    await shell.open_session(session)
+    await shell.open_session(session_id)
     assert FAULT in rig.banner_text()
     await rig.open_folder("second")
     assert FAULT not in rig.banner_text()
 
     await shell.open_workspace(first)
-    await shell.open_session(session)
+    await shell.open_session(session_id)
     assert FAULT in rig.banner_text(), "it still holds"
     rig.window.banners.remove(FAULT)
     await shell.new_session()
-    await shell.open_session(session)
+    await shell.open_session(session_id)
     assert FAULT not in rig.banner_text(), "dismissed is dismissed"
 
 

@@ -183,7 +183,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     clipboard = QGuiApplication.clipboard()
     garden = await rig.open_folder("garden", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     digest = rig.events(ToolAnswered)[0].digest
     rig.wiring.navigation.show_cache_entry(digest)
     cache = rig.views.cache
@@ -191,14 +191,14 @@ async def _check_copied_links(rig: WindowRig) -> None:
     entry(row_menu(cache.entry_actions, cache.filter_bar), "cache-copy-link")
     to_content = clipboard.text()
     entry(
-        rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
+        rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session_id)),
         "copy_link",
     )
     to_session = clipboard.text()
     entry(rig.window.rail.menu_for(garden), "copy_link")
     to_garden = clipboard.text()
     assert to_content == f"helix:content/{digest}?workspace={garden}"
-    assert to_session == f"helix:session/{session}?workspace={garden}"
+    assert to_session == f"helix:session/{session_id}?workspace={garden}"
     assert to_garden == f"helix:open?workspace={garden}"
 
     await rig.open_folder("shed")
@@ -214,7 +214,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     await until(lambda: cache.table.current_digest() == digest, "the entry")
     await rig.wiring.workspace_controller.new_session()
     knock(rig, to_session)
-    await until(lambda: rig.conversation.session.id == session, "the session")
+    await until(lambda: rig.conversation.session.id == session_id, "the session")
     assert rig.window.page() == "chat"
     assert not rig.banner_text()
 

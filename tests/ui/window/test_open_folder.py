@@ -85,10 +85,10 @@ async def _check_a_folder_with_sessions(rig: WindowRig) -> None:
     """The last one comes back, in the chat."""
     await rig.open_folder("project")
     await rig.run_turn("Hello")
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     rig.window.show_page("cache")
     await rig.wiring.workspace_controller.open_folder(rig.folder / "project")
-    assert rig.conversation.session.id == session
+    assert rig.conversation.session.id == session_id
     assert rig.window.page() == "chat"
     assert rig.composer.editor.hasFocus()
     assert len(await rig.workspace.sessions()) == 1

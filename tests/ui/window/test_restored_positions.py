@@ -34,7 +34,7 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         await rig.open_folder("project", {f"{name}.txt": "words" for name in "abc"})
         for words in ("What is here?", "And what more?", "Anything else?"):
             await rig.run_turn(words)
-        session = rig.conversation.session.id
+        session_id = rig.conversation.session.id
         rig.type_message(TEXT, send=False)
         rig.composer.editor.insertPlainText("😀😀")
         cursor = rig.composer.editor.textCursor()
@@ -51,23 +51,25 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
 
         await rig.wiring.workspace_controller.new_session()
         assert first_row_count(rig) == 0
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
         rig.window.show_page("cache")
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        assert rig.conversation.session.id == session
+        assert rig.conversation.session.id == session_id
         assert rig.window.page() == "cache"
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
         await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected again")
         views = rig.wiring.services.view_states
-        views.put(session, msgspec.structs.replace(views.get(session), card=3))
+        views.put(session_id, msgspec.structs.replace(views.get(session_id), card=3))
         rig.chat.view.follow_end()
         await rig.wiring.workspace_controller.new_session()
-        assert views.get(session) == ViewState(cursor=18, mark=7, entry=digest, card=3), "not looked at: kept"
+        assert views.get(session_id) == ViewState(cursor=18, mark=7, entry=digest, card=3), (
+            "not looked at: kept"
+        )
 
 
 def first_row_count(rig: WindowRig) -> int:

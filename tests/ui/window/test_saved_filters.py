@@ -34,7 +34,7 @@ async def test_a_filter_is_saved_and_chosen_after_a_restart(qapp: QApplication, 
     """With its words and conditions; an age counts from the day that it is chosen."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        bar, session = rig.views.cache.filter_bar, rig.conversation.session.id
+        bar, session_id = rig.views.cache.filter_bar, rig.conversation.session.id
         assert bar.saved.isHidden(), "nothing is saved, and nothing can be"
         for option in (tool_option("run_command"), SIZE_OPTIONS[0], age_options(0)[2]):
             bar.toggle(option)
@@ -49,7 +49,7 @@ async def test_a_filter_is_saved_and_chosen_after_a_restart(qapp: QApplication, 
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         bar = rig.views.cache.filter_bar
         assert not bar.current_filter.is_narrowing
         actions_of(bar.saved_menu())["Failures && more"].trigger()

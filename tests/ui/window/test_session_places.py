@@ -31,9 +31,9 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def summary_of(rig: WindowRig, session: str) -> SessionSummary:
+async def summary_of(rig: WindowRig, session_id: str) -> SessionSummary:
     """Return the line of a session in the stored list."""
-    return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session)
+    return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session_id)
 
 
 async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_restart(
@@ -41,26 +41,26 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        session, commands = rig.conversation.session.id, rig.window.commands
+        session_id, commands = rig.conversation.session.id, rig.window.commands
         sessions = rig.window.sidebar.session_list
-        await until(lambda: sessions.index_of(session).isValid(), "the list")
-        used = (await summary_of(rig, session)).updated
-        sessions.setCurrentIndex(sessions.index_of(session))
+        await until(lambda: sessions.index_of(session_id).isValid(), "the list")
+        used = (await summary_of(rig, session_id)).updated
+        sessions.setCurrentIndex(sessions.index_of(session_id))
         QTest.keyClick(sessions, Qt.Key.Key_A)
         await until(lambda: "archived." in rig.banner_text(), "the banner")
         await until(lambda: not sessions.sessions(), "the list without it")
         await until(lambda: commands.archive_session.text() == "Unarchive session", "the menu")
-        press(rig.window.banners, session)
-        await until(lambda: sessions.index_of(session).isValid(), "the session again")
+        press(rig.window.banners, session_id)
+        await until(lambda: sessions.index_of(session_id).isValid(), "the session again")
         await until(lambda: "archived." not in rig.banner_text(), "no banner")
 
         rig.type_message("/pin")
         await until(lambda: "pinned." in rig.banner_text(), "the banner")
         await until(lambda: commands.pin_session.text() == "Unpin session", "the menu again")
-        await rig.workspace.move_in_list(session, archived=True)
-        await delete_session(rig.workspace, session)
-        await rig.workspace.store.retention.restore_session(session)
-        stored = await summary_of(rig, session)
+        await rig.workspace.move_in_list(session_id, archived=True)
+        await delete_session(rig.workspace, session_id)
+        await rig.workspace.store.retention.restore_session(session_id)
+        stored = await summary_of(rig, session_id)
         assert stored.place == ListPlace(pinned=True, archived=True)
         assert stored.updated == used
     async with open_window(qapp, tmp_path) as rig:
@@ -68,11 +68,11 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
         assert rig.conversation.session.transcript.place == ListPlace(pinned=True, archived=True)
         rig.window.commands.pin_session.trigger()  # it unpins; archived stays archived
         await until(lambda: "unpinned." in rig.banner_text(), "the banner")
-        assert (await summary_of(rig, session)).place == ListPlace(archived=True)
+        assert (await summary_of(rig, session_id)).place == ListPlace(archived=True)
         cli = Cli(tmp_path, tmp_path / "data")
         listed = await cli("sessions", "--workspace", "project", "--archived", "--json")
         assert [(row["session"], row["archived"], row["pinned"]) for row in listed.json] == [
-            (session, True, False)
+            (session_id, True, False)
         ]
         assert "archived" in (await cli("sessions", "--workspace", "project")).out.decode()
 
@@ -86,7 +86,7 @@ async def _check_a_session_that_waits(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(begins, text_reply("Two"))) as server:
         await rig.open_folder("waiting")
         await rig.use_server(server)
-        session = rig.conversation.session.id
+        session_id = rig.conversation.session.id
         rig.type_message("Go")
         await until(lambda: rig.conversation.partial == "One", "the beginning")
         rig.window.commands.archive_session.trigger()
@@ -95,7 +95,7 @@ async def _check_a_session_that_waits(rig: WindowRig) -> None:
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await until(lambda: not rig.conversation.session.transcript.place.archived, "it came back")
         await until(lambda: "archived." not in rig.banner_text(), "the banner gone with it")
-        rig.window.sidebar.session_archive_requested.emit(session, True)
+        rig.window.sidebar.session_archive_requested.emit(session_id, True)
         await until(lambda: "It is waiting for you." in rig.banner_text(), "a refusal")
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()

@@ -87,8 +87,8 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         last = [str(message["content"]) for message in server.requests[-1].json["messages"]]
         assert last[-2] == "Shown to the user: read_file rows.txt, lines 2-300, 299 lines\n"
         assert sum("row 150" in text for text in last) == 1  # where it was read, and nowhere else
-        session = rig.conversation.session.id
+        session_id = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content after a restart")
         assert "row 80" in text_of_row(rig.rows(ToolRow)[2])

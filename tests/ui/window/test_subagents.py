@@ -38,7 +38,7 @@ async def test_a_subagent_is_displayed_while_it_works_and_its_session_links_back
         child = rig.window.jobs.job_ids()[0]
         go.set()
         result = await work
-        assert (result.session, result.text) == (child, "Fourteen it is.")
+        assert (result.session_id, result.text) == (child, "Fourteen it is.")
         await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
 
         rig.wiring.session_controller.session_requested.emit(child)

@@ -133,12 +133,12 @@ async def _check_quick_switches(rig: WindowRig) -> None:
     second = await rig.open_folder("quick-second", {"README.md": "# Second"})
     await rig.run_turn("What is the second?")
     shell = rig.wiring.workspace_controller
-    for session, words in ((first, "What is the first?"), (second, "What is the second?")):
-        other = second if session == first else first
+    for session_id, words in ((first, "What is the first?"), (second, "What is the second?")):
+        other = second if session_id == first else first
         await asyncio.gather(
-            shell.open_workspace(session), shell.open_workspace(other), shell.open_workspace(session)
+            shell.open_workspace(session_id), shell.open_workspace(other), shell.open_workspace(session_id)
         )
-        assert rig.workspace.id == session == rig.wiring.active_workspace.id
+        assert rig.workspace.id == session_id == rig.wiring.active_workspace.id
         assert [row.text for row in rig.rows(UserRow)] == [words]
         assert rig.window.sidebar.session_list.sessions()[0].title == words
 
@@ -162,24 +162,24 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
     await rig.open_folder("on-its-way")
     composer, workspaces = rig.wiring.session_controller.composer, rig.wiring.workspace_controller
     sender, store = rig.conversation, rig.workspace.store
-    session = sender.session.id
+    session_id = sender.session.id
     async with sender._count_lock:  # its tokens are counted before it is recorded
         rig.type_message("on its way")
         rig.composer.text_paused.emit(rig.composer.text())
         await asyncio.sleep(0)  # the empty draft is on its way to the disk
         rig.type_message(", next", send=False)
         assert await composer.save_drafts() == []
-        assert (await store.draft(session)).text == "on its way, next"
+        assert (await store.draft(session_id)).text == "on its way, next"
         await workspaces.new_session()
-        assert (await store.draft(session)).text == "on its way, next"
-        await workspaces.open_session(session)
+        assert (await store.draft(session_id)).text == "on its way, next"
+        await workspaces.open_session(session_id)
         assert rig.composer.text() == ", next"
         await workspaces.new_session()
         assert await composer.save_drafts() == []
-        assert (await store.draft(session)).text == "on its way, next"
+        assert (await store.draft(session_id)).text == "on its way, next"
     await until(lambda: sender.session.transcript.turns == 1, "the message recorded")
-    while (await store.draft(session)).text != ", next":
-        assert (await store.draft(session)).text in ("on its way, next", ", next")
+    while (await store.draft(session_id)).text != ", next":
+        assert (await store.draft(session_id)).text in ("on its way, next", ", next")
     await sender.stop()
 
 
@@ -220,7 +220,7 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     first = await rig.open_folder("draft-first")
     await rig.run_turn("Hello")
     rig.type_message("unsaved", send=False)
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     await rig.wiring.services.close_workspace(first)
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "stored"
@@ -238,7 +238,7 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     assert "could not be saved" not in rig.banner_text()
     rig.window.close()
     await until(lambda: agreed, "nothing is unsaved: no question")
-    assert (await rig.workspace.store.draft(session)).text == "unsaved"
+    assert (await rig.workspace.store.draft(session_id)).text == "unsaved"
 
 
 async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:

@@ -48,7 +48,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         first = await rig.open_folder("first")
         await rig.use_server(server)
         await rig.run_turn("Look at the lexer")
-        session = rig.conversation.session.id
+        session_id = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
         await rig.run_turn("Write the invoices")
         second = await rig.open_folder("second")
@@ -69,11 +69,11 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         assert lines(switcher) == ["[Messages]", "The lexer is fixed"]
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
-        await until(lambda: rig.conversation.session.id == session, "its session")
+        await until(lambda: rig.conversation.session.id == session_id, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
-        await _check_the_list_of_sessions(rig, session)
+        await _check_the_list_of_sessions(rig, session_id)
 
         # The signs limit what is searched; a command is run, and listed first from now on.
         commands.switch_workspace.trigger()
@@ -97,7 +97,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         await _check_an_opening_workspace(rig, first)
 
 
-async def _check_the_list_of_sessions(rig: WindowRig, session: str) -> None:
+async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:
     """It finds a session of this workspace by a message, and opens it there."""
     assert not rig.window.switcher.isVisible()
     await rig.wiring.workspace_controller.new_session()
@@ -106,7 +106,7 @@ async def _check_the_list_of_sessions(rig: WindowRig, session: str) -> None:
     QTest.keyClicks(sidebar.search, "lexer fixed")
     await until(lambda: bool(sidebar.session_list.sessions()), "the session")
     QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    await until(lambda: rig.conversation.session.id == session, "its session")
+    await until(lambda: rig.conversation.session.id == session_id, "its session")
     await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
 
 

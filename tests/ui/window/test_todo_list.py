@@ -135,7 +135,7 @@ async def _check_an_unfinished_list(rig: WindowRig) -> None:
     async with ChatServer(script) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
-        panel, session = rig.chat.todo_panel, rig.conversation.session.id
+        panel, session_id = rig.chat.todo_panel, rig.conversation.session.id
         rig.type_message("Do it")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
         await rig.conversation.stop()
@@ -144,7 +144,7 @@ async def _check_an_unfinished_list(rig: WindowRig) -> None:
         assert panel.isVisible()
         await rig.wiring.workspace_controller.new_session()
         await until(lambda: not panel.isVisible(), "no list of another session")
-        await rig.wiring.workspace_controller.open_session(session)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await until(panel.isVisible, "the list of the session")
         await rig.run_turn("How many files are there?")
         assert not panel.isVisible()  # what the user does now is something else

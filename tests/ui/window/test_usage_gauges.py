@@ -77,22 +77,23 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
             await until(
                 lambda: _true(rig) > sweep and sidebar_item(rig).used == _true(rig), "the undo listed"
             )
-            session, used = rig.conversation.session.id, rig.conversation.window.measure()[1].used
+            session_id, used = rig.conversation.session.id, rig.conversation.window.measure()[1].used
             await rig.wiring.workspace_controller.new_session()
 
         async with open_window(qapp, tmp_path) as rig:
             await _check_the_true_count(rig, older)
             await rig.wiring.workspace_controller.open_workspace(identity)
-            assert rig.conversation.session.id != session
-            assert rig.workspace.find_open(session) is None
+            assert rig.conversation.session.id != session_id
+            assert rig.workspace.find_open(session_id) is None
             await until(
-                lambda: sidebar_item(rig, session).used == used / 32_000, "the closed session's figure"
+                lambda: sidebar_item(rig, session_id).used == used / 32_000, "the closed session's figure"
             )
             await rig.use_server(server, window=64_000)
             await until(
-                lambda: sidebar_item(rig, session).used == used / 64_000, "the closed one in the new window"
+                lambda: sidebar_item(rig, session_id).used == used / 64_000,
+                "the closed one in the new window",
             )
-            await rig.wiring.workspace_controller.open_session(session)
+            await rig.wiring.workspace_controller.open_session(session_id)
             assert sidebar_item(rig).used == _true(rig) == used / 64_000
 
 
@@ -110,21 +111,21 @@ async def _with_an_older_count(rig: WindowRig, server: ChatServer) -> _OlderCoun
     workspace = await rig.open_folder("older", FILES)
     await rig.use_server(server)
     await rig.run_turn("Read everything")
-    session, share = rig.conversation.session.id, _true(rig)
+    session_id, share = rig.conversation.session.id, _true(rig)
     await rig.wiring.workspace_controller.new_session()
-    stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session)
+    stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session_id)
     old = msgspec.structs.replace(stored, used=31_000, count=None, messages=17, calls=None)
-    await rig.workspace.store.commit(Commit(session, summary=old))
+    await rig.workspace.store.commit(Commit(session_id, summary=old))
     return _OlderCount(workspace, stored, share)
 
 
 async def _check_the_true_count(rig: WindowRig, older: _OlderCount) -> None:
     """The log decides how full the context is, and its figure is stored."""
     await rig.wiring.workspace_controller.open_workspace(older.workspace)
-    session = older.true.id
-    assert rig.workspace.find_open(session) is None
-    await until(lambda: sidebar_item(rig, session).used == older.share, "the true figure")
-    (again,) = [summary for summary in await rig.workspace.sessions() if summary.id == session]
+    session_id = older.true.id
+    assert rig.workspace.find_open(session_id) is None
+    await until(lambda: sidebar_item(rig, session_id).used == older.share, "the true figure")
+    (again,) = [summary for summary in await rig.workspace.sessions() if summary.id == session_id]
     assert again == older.true
 
 
@@ -253,15 +254,15 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
             rig.window.show_page("timeline")
             for what in play.steps(14):
                 await play.step(what)
-            session, share = rig.conversation.session.id, rig.conversation.window.measure()[1].share
+            session_id, share = rig.conversation.session.id, rig.conversation.window.measure()[1].share
             totals = await check_cache_totals(rig)
             await rig.wiring.workspace_controller.new_session()
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
-        assert rig.workspace.find_open(session) is None
-        await until(lambda: sidebar_item(rig, session).used == share, "the same share after a restart")
-        await rig.wiring.workspace_controller.open_session(session)
+        assert rig.workspace.find_open(session_id) is None
+        await until(lambda: sidebar_item(rig, session_id).used == share, "the same share after a restart")
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert sidebar_item(rig).used == rig.conversation.window.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 
@@ -269,7 +270,7 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
     assert cache_list.err.splitlines()[-1] == f"{totals} · tokens by Helix's count"
     timeline = await cli("timeline", "--workspace", "ws", "--json")
     (listing,) = [
-        session_timeline for session_timeline in timeline.json if session_timeline["session"] == session
+        session_timeline for session_timeline in timeline.json if session_timeline["session"] == session_id
     ]
     listed = [(event["seq"], event["event"]["kind"]) for event in listing["events"]]
     assert listed == [pair for event in events if (pair := (event["seq"], event["event"]["kind"])) in listed]

@@ -137,23 +137,23 @@ async def test_a_call_that_waited_for_approval_in_a_crash_is_said_not_to_have_ru
 
 async def store_after_crash(rig: AgentRig) -> GatedStore:
     """Return a copy of the store as a crash would leave it now: the log, and what was saved unrecorded."""
-    session, store = rig.conversation.session.id, GatedStore()
-    await store.commit(Commit(session, await rig.store.events(session)))
-    unrecorded = await rig.store.draft(session)
-    await store.save_draft(session, unrecorded.text)
-    await store.save_partial_answer(session, unrecorded.partial_answer)
-    await store.save_partial_outputs(session, unrecorded.partial_outputs)
+    session_id, store = rig.conversation.session.id, GatedStore()
+    await store.commit(Commit(session_id, await rig.store.events(session_id)))
+    unrecorded = await rig.store.draft(session_id)
+    await store.save_draft(session_id, unrecorded.text)
+    await store.save_partial_answer(session_id, unrecorded.partial_answer)
+    await store.save_partial_outputs(session_id, unrecorded.partial_outputs)
     return store
 
 
 async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before() -> None:
     more, end = asyncio.Event(), asyncio.Event()
     rig = AgentRig(ScriptedModel(lambda _: answer_with_a_break(more, end)), POLICY)
-    session = (await rig.begin()).session.id
-    await rig.store.save_draft(session, "typed meanwhile")
+    session_id = (await rig.begin()).session.id
+    await rig.store.save_draft(session_id, "typed meanwhile")
     await rig.conversation.send("Look.")
     await rig.wait_for_updates(ResponseDelta)
-    assert (await rig.store.draft(session)).partial_answer is None
+    assert (await rig.store.draft(session_id)).partial_answer is None
     rig.clock.advance_s(1)
     more.set()
     await rig.wait_for_updates(ResponseDelta, 2)
@@ -161,15 +161,15 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     end.set()
     await rig.wait_until_idle()
     assert [answer.text for answer in rig.events(AssistantSpoke)] == ["I found the leak."]
-    assert await rig.store.draft(session) == Draft("typed meanwhile")
+    assert await rig.store.draft(session_id) == Draft("typed meanwhile")
 
     workspace = rig.create_workspace(crashed, POLICY)
-    log = (await workspace.open_session(session)).session.log
+    log = (await workspace.open_session(session_id)).session.log
     answer, ended = (recorded.event for recorded in log[-2:])
     assert isinstance(answer, AssistantSpoke)
     assert (answer.text, answer.stop, answer.tokens) == ("I found the leak", "stopped", 4)
     assert ended == TurnEnded("interrupted", interruption="crash")
-    assert await crashed.draft(session) == Draft("typed meanwhile")
+    assert await crashed.draft(session_id) == Draft("typed meanwhile")
     await _check_continues(rig, workspace)
 
 
@@ -181,7 +181,7 @@ async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
         return [never]
 
     rig = AgentRig(SendingModel(silent), POLICY)
-    session = (await rig.begin()).session.id
+    session_id = (await rig.begin()).session.id
     await rig.conversation.send("Look.")
     await started.wait()
     crashed = await store_after_crash(rig)
@@ -191,12 +191,12 @@ async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
     assert rig.conversation.session.transcript.spending == Spending(
         stopped.spent, estimated=True, unpriced=stopped.spent
     )
-    assert await rig.store.draft(session) == Draft()
+    assert await rig.store.draft(session_id) == Draft()
 
-    opened = await rig.create_workspace(crashed, POLICY).open_session(session)
+    opened = await rig.create_workspace(crashed, POLICY).open_session(session_id)
     killed = opened.session.log[-1].event
     assert killed == TurnEnded("interrupted", interruption="crash", spent=stopped.spent)
-    reopened = await rig.create_workspace(crashed, POLICY).open_session(session)
+    reopened = await rig.create_workspace(crashed, POLICY).open_session(session_id)
     assert reopened.session.transcript.spending == Spending(
         stopped.spent, estimated=True, unpriced=stopped.spent
     )
@@ -224,9 +224,9 @@ class WatchedStore(GatedStore):
         super().__init__()
         self.has_outputs = asyncio.Event()
 
-    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+    async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
         """Save them."""
-        await super().save_partial_outputs(session, outputs)
+        await super().save_partial_outputs(session_id, outputs)
         self.has_outputs.set()
 
 
@@ -237,7 +237,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
     store = WatchedStore()
     script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
     rig = AgentRig(ScriptedModel(script), POLICY, store=store)
-    session = (await rig.begin()).session.id
+    session_id = (await rig.begin()).session.id
     rig.conversation.session.listen(
         lambda update: rig.clock.advance_s(7) if isinstance(update, CallOutput) else None
     )
@@ -247,10 +247,10 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
     rig.clock.advance_s(120)
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    assert await store.draft(session) == Draft()
+    assert await store.draft(session_id) == Draft()
 
     workspace = rig.create_workspace(crashed, POLICY)
-    log = (await workspace.open_session(session)).session.log
+    log = (await workspace.open_session(session_id)).session.log
     answer, ended = (recorded.event for recorded in log[-2:])
     assert isinstance(answer, ToolAnswered)
     assert (answer.call_id, answer.ok, answer.outcome) == ("c0", False, "interrupted")
@@ -258,7 +258,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
     assert answer.duration_ms == 14_000, "of two outputs, when they were saved"
     assert await crashed.get(answer.digest) == answer.text.encode()
     assert ended == TurnEnded("interrupted", interruption="crash")
-    assert await crashed.draft(session) == Draft()
+    assert await crashed.draft(session_id) == Draft()
     await _check_continues(rig, workspace)
 
 
@@ -271,7 +271,7 @@ async def test_an_output_that_cannot_be_recorded_is_recorded_later(
     monkeypatch.setattr(partial_outputs, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))), POLICY, store=store)
-    session = (await rig.begin()).session.id
+    session_id = (await rig.begin()).session.id
     await rig.conversation.send("Look.")
     await store.has_outputs.wait()
     store.first_failing_write = 0
@@ -281,13 +281,13 @@ async def test_an_output_that_cannot_be_recorded_is_recorded_later(
     after = await store_after_crash(rig) if is_killed else store
     workspace = rig.create_workspace(after, POLICY) if is_killed else rig.workspace
     rig.model.script = replies_in_order()
-    conversation = await workspace.open_session(session)
+    conversation = await workspace.open_session(session_id)
     assert (await conversation.run("Go on.")).how == "done"
     (answer,) = (
         recorded.event for recorded in conversation.session.log if isinstance(recorded.event, ToolAnswered)
     )
     assert answer.text == (f"{CRASHED}\nwaiting for the gate" if is_killed else "ok c0")
-    assert await after.draft(session) == Draft()
+    assert await after.draft(session_id) == Draft()
     await workspace.close()
 
 
@@ -303,9 +303,9 @@ class LateStore(GatedStore):
         super().__init__()
         self.has_saved = asyncio.Event()
 
-    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+    async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
         """Save it; return only from deleting it."""
-        await super().save_partial_answer(session, answer)
+        await super().save_partial_answer(session_id, answer)
         if answer is not None:
             self.has_saved.set()
             await asyncio.Event().wait()
@@ -370,14 +370,14 @@ async def test_what_was_saved_of_an_answer_that_is_recorded_is_not_recorded_agai
 async def test_what_a_version_before_saved_of_an_answer_costs_its_request_too() -> None:
     info = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
     rig = AgentRig(ScriptedModel(lambda _: text_reply("Done."), info), POLICY)
-    session = (await rig.begin()).session.id
+    session_id = (await rig.begin()).session.id
     saved = AssistantSpoke("", info.label, 0, estimate=1_000, stop="stopped")
     message = RecordedEvent(1, 0, UserSpoke("Look.", 1))
     store = GatedStore()
-    log = [*await rig.store.events(session)]
-    await store.commit(Commit(session, [*log, msgspec.structs.replace(message, seq=log[-1].seq + 1)]))
-    await store.save_partial_answer(session, RecordedEvent(log[-1].seq + 1, 0, saved))
-    again = await rig.create_workspace(store, POLICY).open_session(session)
+    log = [*await rig.store.events(session_id)]
+    await store.commit(Commit(session_id, [*log, msgspec.structs.replace(message, seq=log[-1].seq + 1)]))
+    await store.save_partial_answer(session_id, RecordedEvent(log[-1].seq + 1, 0, saved))
+    again = await rig.create_workspace(store, POLICY).open_session(session_id)
     assert again.budget.spent.cost == pytest.approx(0.002)
 
 

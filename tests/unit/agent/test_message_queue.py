@@ -276,10 +276,10 @@ class Steering(RuleBasedStateMachine):
         self.do(self._restart())
 
     async def _restart(self) -> None:
-        session = self.rig.conversation.session.id
+        session_id = self.rig.conversation.session.id
         await self.rig.conversation.close()
         self.rig.workspace = self.rig.create_workspace(self.rig.store, SWEEPING)
-        self.rig._conversation = await self.rig.workspace.open_session(session)
+        self.rig._conversation = await self.rig.workspace.open_session(session_id)
 
     @invariant()
     def every_request_is_valid(self) -> None:

@@ -107,9 +107,9 @@ async def test_a_stopped_turn_can_be_retried() -> None:
 async def test_a_retry_after_a_restart() -> None:
     """Another process continues from the log."""
     rig = await failed_turn(BROKEN)
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     again = rig.create_workspace(rig.store, PROFILES["balanced"])
-    conversation = await again.open_session(session)
+    conversation = await again.open_session(session_id)
     await conversation.retry()
     await rig.wait_until(lambda: not conversation.is_running)
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])

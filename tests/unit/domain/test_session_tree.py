@@ -10,11 +10,11 @@ DATED, PINNED, ARCHIVED = ListPlace(), ListPlace(pinned=True), ListPlace(archive
 
 
 def line(
-    session: str, updated: int, branch_of: str = "", parent: str = "", place: ListPlace = DATED
+    session_id: str, updated: int, branch_of: str = "", parent: str = "", place: ListPlace = DATED
 ) -> SessionSummary:
     return SessionSummary(
-        session,
-        session,
+        session_id,
+        session_id,
         0,
         updated,
         parent=parent,

@@ -23,18 +23,18 @@ from tests.support.store.builders import START_MS, WORKSPACE, make_summary, user
 async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
 
-    async def commit(session: str, *events: Event, parent: str = "") -> None:
-        start = len(await store.events(session))
+    async def commit(session_id: str, *events: Event, parent: str = "") -> None:
+        start = len(await store.events(session_id))
         recorded = tuple(RecordedEvent(start + n, START_MS, event) for n, event in enumerate(events, 1))
-        summary = msgspec.structs.replace(make_summary(session), parent=parent)
-        await store.commit(Commit(session, recorded, summary=summary))
+        summary = msgspec.structs.replace(make_summary(session_id), parent=parent)
+        await store.commit(Commit(session_id, recorded, summary=summary))
 
     database = HistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
 
-    def capture(session: str, id_: str) -> ChangesRecorded:
+    def capture(session_id: str, id_: str) -> ChangesRecorded:
         after = FileState(digest=database.contents.put(f"{id_} left this".encode()), size=10)
         changes = database.contents.put(ChangeList((FileChange(id_, None, after),)).encode())
-        database.captures.add(Capture(id_, session, "tool", changes, 1))
+        database.captures.add(Capture(id_, session_id, "tool", changes, 1))
         return ChangesRecorded(id_, changes, "tool")
 
     start = user_message_event(1).event
@@ -49,8 +49,8 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
 
     storage = HistoryStorage(tmp_path / "h.db", lambda: START_MS)
     history = WorkspaceHistoryStorage(storage, store, quota=0)
-    for session in ("parent", "deleted"):
-        await store.retention.trash_session(session)
+    for session_id in ("parent", "deleted"):
+        await store.retention.trash_session(session_id)
     assert (await history.plan()).captures == 0
     await store.retention.empty_trash()
     assert (await history.plan()).captures == 3

@@ -65,7 +65,7 @@ async def test_it_finds_what_a_plain_scan_finds(
     ]
     for _ in range(2):  # read, then remembered
         hits = await find(search, " ".join(words), limit)
-        assert [(hit.session, hit.seq, hit.speaker) for hit in hits] == expected[:limit]
+        assert [(hit.session_id, hit.seq, hit.speaker) for hit in hits] == expected[:limit]
         assert all("\n" not in hit.excerpt and "\u202e" not in hit.excerpt for hit in hits)
 
 
@@ -74,7 +74,7 @@ async def test_a_session_that_changed_is_read_again() -> None:
     assert await find(search, "parser") == []
     changed = searched("a", make_log([(True, "Lexer"), (False, "parser")]), updated=2)
     search.set_sessions([changed, searched("b", make_log([(True, "parser")]))])
-    assert [(hit.session, hit.seq) for hit in await find(search, "parser")] == [("a", 3), ("b", 2)]
+    assert [(hit.session_id, hit.seq) for hit in await find(search, "parser")] == [("a", 3), ("b", 2)]
 
 
 async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else() -> None:
@@ -87,7 +87,7 @@ async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else
     damaged = SearchedSession("w", SessionSummary(id="c", title="", created=0, updated=9), fail)
     below = searched("b", branch, updated=5, branch_of="a", branch_seq=3)
     search = MessageSearch([searched("a", log), below, damaged])
-    assert [(hit.session, hit.seq) for hit in await find(search, "fix")] == [("b", 4), ("a", 3), ("a", 2)]
+    assert [(hit.session_id, hit.seq) for hit in await find(search, "fix")] == [("b", 4), ("a", 3), ("a", 2)]
     assert search.unread == {"c"}
     # Its parent is gone: what it has of it is found there.
     assert [hit.seq for hit in await find(MessageSearch([below]), "lexer")] == [2]
@@ -120,7 +120,7 @@ async def test_a_list_of_sessions_asks_for_the_newest_message_of_each() -> None:
     log = make_log([(True, "fix the lexer"), (False, "the lexer is fixed")])
     sessions = [searched("a", log, updated=2), searched("b", log, updated=1)]
     search = MessageSearch(sessions, per_session=1)
-    assert [(hit.session, hit.seq) for hit in await find(search, "lexer")] == [("a", 3), ("b", 3)]
+    assert [(hit.session_id, hit.seq) for hit in await find(search, "lexer")] == [("a", 3), ("b", 3)]
 
 
 async def test_commands_and_paths_of_calls_are_found_at_their_answer() -> None:

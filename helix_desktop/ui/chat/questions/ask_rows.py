@@ -34,11 +34,11 @@ class AskRows:
         self._numbers_by_session: dict[str, dict[RowKey, int]] = {}
         self._unsafe: set[RowKey] = set()  # of those that are not allowed along with others
 
-    def show_session(self, session: str) -> None:
+    def show_session(self, session_id: str) -> None:
         """Forget all rows, since the chat shows another session, by id; the numbers of its cards stay."""
         self._rows.clear()
         self._unsafe.clear()
-        self._numbers = self._numbers_by_session.setdefault(session, {})
+        self._numbers = self._numbers_by_session.setdefault(session_id, {})
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""

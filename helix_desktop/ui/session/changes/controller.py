@@ -68,18 +68,20 @@ class ChangesController(QObject):
         return None if workspace is None or conversation is None else (workspace, conversation.session.id)
 
     async def _revert(self, selection: RevertSelection) -> None:
-        await self._carry_out(lambda changes, session: changes.plan(session, selection))
+        await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
     async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
         await self._revert(RevertSelection(row.captures, (row.path,), (hunk,), scope="hunk"))
 
     async def _redo(self, capture: str) -> None:
         """Do again what was taken back of a capture, or by one."""
-        await self._carry_out(lambda changes, session: changes.plan_redo(session, capture))
+        await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture))
 
     async def _undo(self, done: DoneRevert) -> None:
         await self._carry_out(
-            lambda changes, session: changes.plan_redo(session, done.capture), done.session, done.plan.scope
+            lambda changes, session_id: changes.plan_redo(session_id, done.capture),
+            done.session_id,
+            done.plan.scope,
         )
 
     async def _carry_out(
@@ -89,26 +91,26 @@ class ChangesController(QObject):
         where = self._on_screen()
         if where is None:
             return
-        workspace, session = where
-        plan = await make_plan(workspace.changes, origin or session)
-        done = await self._reverts.carry_out(workspace, origin or session, plan)
+        workspace, session_id = where
+        plan = await make_plan(workspace.changes, origin or session_id)
+        done = await self._reverts.carry_out(workspace, origin or session_id, plan)
         await self._session_controller.changes.refresh()  # what is on screen when it is reported
         if done is not None:
-            self._reverts.report(workspace, session, done, undone_scope)
+            self._reverts.report(workspace, session_id, done, undone_scope)
 
     async def _accept(self, paths: Sequence[str]) -> None:
         where = self._on_screen()
         if where is not None:
-            workspace, session = where
-            await workspace.changes.accept(session, paths)
+            workspace, session_id = where
+            await workspace.changes.accept(session_id, paths)
             await self._session_controller.changes.refresh()
 
     async def _copy_patch(self, selection: RevertSelection) -> None:
         where = self._on_screen()
         if where is not None:
-            workspace, session = where
+            workspace, session_id = where
             if any(selection.captures):
-                patch = await workspace.changes.patch(session, selection)
+                patch = await workspace.changes.patch(session_id, selection)
             else:  # of no capture: what differs from the last commit
                 patch = await self._services.git.changes(workspace.id).patch(selection.paths)
             QGuiApplication.clipboard().setText(patch)

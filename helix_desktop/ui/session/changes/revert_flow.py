@@ -39,7 +39,7 @@ class DoneRevert:
 
     plan: RevertPlan
     count: int
-    session: str
+    session_id: str
     capture: str = ""
 
 
@@ -57,7 +57,9 @@ class RevertFlow:
         self._window.banners.remove(_DONE)
         return self._done.pop(self._window.banners.context_ids, None)
 
-    async def carry_out(self, workspace: OpenWorkspace, session: str, plan: RevertPlan) -> DoneRevert | None:
+    async def carry_out(
+        self, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
+    ) -> DoneRevert | None:
         """Carry out a plan once the user has chosen where they must; None if they cancel.
 
         Raises HelixError.
@@ -68,18 +70,18 @@ class RevertFlow:
             if answer is None:
                 return None
             plan, choices = answer
-        return await self.apply(workspace, session, plan, choices)
+        return await self.apply(workspace, session_id, plan, choices)
 
     @staticmethod
     async def apply(
-        workspace: OpenWorkspace, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
+        workspace: OpenWorkspace, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> DoneRevert:
         """Change the files as planned and chosen. Raises HelixError."""
         count = files_changed(plan, choices)
-        recorded = await workspace.changes.revert(session, plan, choices) if count else None
+        recorded = await workspace.changes.revert(session_id, plan, choices) if count else None
         event = recorded.event if recorded is not None else None
         capture = event.capture if isinstance(event, ChangesRecorded) else ""
-        return DoneRevert(plan, count, session, capture)
+        return DoneRevert(plan, count, session_id, capture)
 
     def forget(self) -> None:
         """Say no more in the session on screen what was done; Changes lists it, and can undo it."""
@@ -89,26 +91,28 @@ class RevertFlow:
     def report(
         self,
         workspace: OpenWorkspace,
-        session: str,
+        session_id: str,
         done: DoneRevert,
         undone_scope: RevertScope | None = None,
     ) -> None:
         """Say in a session what was done, or that a revert (scope `undone`) was undone, with the way back."""
-        self._done[workspace.id, session] = done
+        self._done[workspace.id, session_id] = done
         actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
         what = done_text(done.plan, done.count, undone_scope) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
         if done.capture:
             name = revert_name(done.plan.scope)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
-        banner = Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
+        banner = Banner(
+            _DONE, "info", what, why, actions=actions, workspace=workspace.id, session_id=session_id
+        )
         self._window.banners.show_banner(replace(banner, is_brief=True))
 
-    def report_again(self, workspace: OpenWorkspace, reported_in: str, session: str) -> None:
+    def report_again(self, workspace: OpenWorkspace, reported_in: str, session_id: str) -> None:
         """Say in another session what was done, unless it was undone: the one that said it goes."""
         done = self._done.pop((workspace.id, reported_in), None)
         if done is not None:
-            self.report(workspace, session, done)
+            self.report(workspace, session_id, done)
 
     async def merge_by_hand(self, changes: WorkspaceChanges, files: PlanView, path: str) -> None:
         """Let the user merge a file of a plan on screen; their text becomes what `merged` puts there."""

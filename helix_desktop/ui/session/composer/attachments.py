@@ -111,33 +111,33 @@ class DraftAttachments(QObject):
         """Return what goes along with the next message of the session on screen."""
         return self._by_session.get(self._conversation.session.id, []) if self._conversation else []
 
-    def of(self, session: str) -> Sequence[Attachment]:
+    def of(self, session_id: str) -> Sequence[Attachment]:
         """Return what goes along with the next message of a session."""
-        return self._by_session.get(session, ())
+        return self._by_session.get(session_id, ())
 
-    def restore(self, session: str, attachments: Sequence[Attachment]) -> None:
+    def restore(self, session_id: str, attachments: Sequence[Attachment]) -> None:
         """Take over those of a stored draft, in front of what was added meanwhile."""
         keys = {attachment_key(attachment) for attachment in attachments}
-        added = [attachment for attachment in self.of(session) if attachment_key(attachment) not in keys]
-        self._by_session[session] = [*attachments, *added]
+        added = [attachment for attachment in self.of(session_id) if attachment_key(attachment) not in keys]
+        self._by_session[session_id] = [*attachments, *added]
 
-    def take(self, session: str) -> list[Attachment]:
+    def take(self, session_id: str) -> list[Attachment]:
         """Return those of a message that is sent, which no longer go along with the next one."""
-        attachments = self._by_session.pop(session, [])
+        attachments = self._by_session.pop(session_id, [])
         self.refresh()
         return attachments
 
-    def put_back(self, session: str, attachments: Sequence[Attachment]) -> None:
+    def put_back(self, session_id: str, attachments: Sequence[Attachment]) -> None:
         """Let those of a message that could not be sent go along with the next one."""
-        self._by_session[session] = [*attachments, *self.of(session)]
+        self._by_session[session_id] = [*attachments, *self.of(session_id)]
 
-    def change(self, session: str, attachments: Sequence[Attachment]) -> None:
+    def change(self, session_id: str, attachments: Sequence[Attachment]) -> None:
         """Let others go along with the next message of a session."""
-        self._by_session[session] = [*attachments]
+        self._by_session[session_id] = [*attachments]
 
     def clear(self, but: Collection[str]) -> None:
         """Drop what goes along with the next messages, in every session but some: the store has it."""
-        self._by_session = {session: list(self.of(session)) for session in but}
+        self._by_session = {session_id: list(self.of(session_id)) for session_id in but}
         self.refresh()
 
     async def wait(self) -> None:
@@ -208,14 +208,14 @@ class DraftAttachments(QObject):
                 self.content_stored.emit()
         await self._save_draft(workspace, conversation)
 
-    async def _attach_file(self, workspace: OpenWorkspace, session: str, file: AddedFile) -> Attachment:
+    async def _attach_file(self, workspace: OpenWorkspace, session_id: str, file: AddedFile) -> Attachment:
         """Return a file as an attachment. Raises HelixError."""
         if file.path is not None and await asyncio.to_thread(file.path.is_dir):
-            return await attach_folder(workspace.contents, session, self._root(workspace), file.path)
+            return await attach_folder(workspace.contents, session_id, self._root(workspace), file.path)
         if file.path is not None:
-            return await attach_path(workspace.contents, session, self._root(workspace), file.path)
+            return await attach_path(workspace.contents, session_id, self._root(workspace), file.path)
         data = await asyncio.to_thread(file.png)
-        return await workspace.contents.attach_data(session, data, file.name)
+        return await workspace.contents.attach_data(session_id, data, file.name)
 
     def _paste(self, text: str) -> None:
         """Let a long text that was pasted go along as a chip; it is stored before anything else happens."""

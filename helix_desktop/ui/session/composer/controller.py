@@ -97,20 +97,20 @@ class ComposerController(QObject):
 
         Raises StoreError if it cannot be read; until it can, nothing is stored over it.
         """
-        session = conversation.session.id
-        async with self._locks[session]:
+        session_id = conversation.session.id
+        async with self._locks[session_id]:
             if load is not self._load or self._without_draft is None:
                 return
             error, stored, draft = None, Draft(), Draft()
             try:
-                stored = await workspace.store.draft(session)
-                draft = self.outgoing.without(session, stored)
-                self.attachments.restore(session, draft.attachments)
+                stored = await workspace.store.draft(session_id)
+                draft = self.outgoing.without(session_id, stored)
+                self.attachments.restore(session_id, draft.attachments)
             except StoreError as failure:
                 error = failure
             if load is not self._load:
                 return
-            unsaved, typed = self.unsaved.take(session), self.widget.text()
+            unsaved, typed = self.unsaved.take(session_id), self.widget.text()
             before = unsaved.merge(draft.text) if unsaved else draft.text
             if before:
                 self.widget.set_text(before + typed)
@@ -162,10 +162,10 @@ class ComposerController(QObject):
         if conversation is self._without_draft:
             await self._show_draft(workspace, conversation, self._load)
             return
-        session = conversation.session.id
+        session_id = conversation.session.id
         try:
-            draft = self.outgoing.with_draft(session, text, self.attachments.of(session))
-            await workspace.store.save_draft(session, draft.text, draft.attachments)
+            draft = self.outgoing.with_draft(session_id, text, self.attachments.of(session_id))
+            await workspace.store.save_draft(session_id, draft.text, draft.attachments)
         except StoreError:
             self._was_refused = True
             raise
@@ -187,15 +187,15 @@ class ComposerController(QObject):
 
         `is_whole`: it takes the place of the stored draft; else it is put behind that one.
         """
-        session = conversation.session.id
-        async with self._locks[session]:
-            waiting = None if is_whole else self.unsaved.find(session)
+        session_id = conversation.session.id
+        async with self._locks[session_id]:
+            waiting = None if is_whole else self.unsaved.find(session_id)
             if waiting is not None:
                 text, is_whole = waiting.text + text, waiting.is_whole
             draft = await self._store_draft(workspace, conversation, text, is_whole)
             if draft is None:
-                self.unsaved.take(session)
-            elif text or self.attachments.of(session):
+                self.unsaved.take(session_id)
+            elif text or self.attachments.of(session_id):
                 self.unsaved.add(draft)
             else:
                 self._async_actions.show_error(draft.error)
@@ -204,15 +204,15 @@ class ComposerController(QObject):
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
     ) -> UnsavedDraft | None:
         """Store a draft, behind the stored one if that is not part of it; return it if that fails."""
-        session, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
+        session_id, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
         try:
             if is_whole:
-                draft = self.outgoing.with_draft(session, text, attachments)
+                draft = self.outgoing.with_draft(session_id, text, attachments)
             else:
-                stored = await workspace.store.draft(session)
+                stored = await workspace.store.draft(session_id)
                 others = (attachment for attachment in stored.attachments if attachment not in attachments)
                 draft = Draft(stored.text + text, (*others, *attachments))
-            await workspace.store.save_draft(session, draft.text, draft.attachments)
+            await workspace.store.save_draft(session_id, draft.text, draft.attachments)
         except StoreError as error:
             return UnsavedDraft(workspace, conversation, text, is_whole, error)
         return None
@@ -225,8 +225,8 @@ class ComposerController(QObject):
         for draft in self.unsaved.all():
             opened = self._services.open_workspaces.get(draft.workspace.id, draft.workspace)
             if await _is_deleted(opened, draft.conversation):
-                self.unsaved.take(draft.session)
-                self.attachments.take(draft.session)
+                self.unsaved.take(draft.session_id)
+                self.attachments.take(draft.session_id)
             else:
                 await self._put_away(opened, draft.conversation, "", is_whole=False)
         drafts = self.unsaved.all()
@@ -251,8 +251,8 @@ class ComposerController(QObject):
             text = self.widget.draft()
             return UnsavedDraft(workspace, conversation, text, False, error) if text else None
         text = self.widget.draft()
-        session = conversation.session.id
-        if not self.outgoing.with_draft(session, text, self.attachments.of(session)):
+        session_id = conversation.session.id
+        if not self.outgoing.with_draft(session_id, text, self.attachments.of(session_id)):
             return None
         return await self._store_draft(workspace, conversation, text, is_whole=True)
 
@@ -343,13 +343,13 @@ class ComposerController(QObject):
 
     async def _save_outgoing(self, message: OutgoingMessage) -> None:
         """Store the draft of a session that is not on screen, with what is still on its way."""
-        session, store = message.conversation.session.id, message.workspace.store
-        async with self._locks[session]:
-            stored = await store.draft(session)
-            rest = self.outgoing.without(session, stored)
-            draft = self.outgoing.with_draft(session, rest.text, rest.attachments)
+        session_id, store = message.conversation.session.id, message.workspace.store
+        async with self._locks[session_id]:
+            stored = await store.draft(session_id)
+            rest = self.outgoing.without(session_id, stored)
+            draft = self.outgoing.with_draft(session_id, rest.text, rest.attachments)
             if draft != stored:
-                await store.save_draft(session, draft.text, draft.attachments)
+                await store.save_draft(session_id, draft.text, draft.attachments)
 
     def _show_warnings(self, file: PromptFile) -> None:
         """Say once for each version of a prompt file what in it the user may not expect."""
@@ -383,11 +383,11 @@ class ComposerController(QObject):
 
     async def _restore_unsent(self, message: OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
-        session = message.conversation.session.id
-        self.attachments.put_back(session, message.attachments)
+        session_id = message.conversation.session.id
+        self.attachments.put_back(session_id, message.attachments)
         message.is_settled = True
         try:
-            if self._conversation is not None and self._conversation.session.id == session:
+            if self._conversation is not None and self._conversation.session.id == session_id:
                 self.widget.set_text(message.text + self.widget.text())
                 self.attachments.refresh()
                 await self._save_draft(self._workspace, self._conversation, self.widget.text())
@@ -398,10 +398,10 @@ class ComposerController(QObject):
 
     async def _is_in_draft(self, message: OutgoingMessage) -> bool:
         """Return True if the draft of its session begins with a message since that was left."""
-        session = message.conversation.session.id
-        async with self._locks[session]:
+        session_id = message.conversation.session.id
+        async with self._locks[session_id]:
             try:
-                stored = await message.workspace.store.draft(session)
+                stored = await message.workspace.store.draft(session_id)
             except StoreError:
                 return False
         return bool(message.text) and stored.text.startswith(message.text)
@@ -414,11 +414,11 @@ class ComposerController(QObject):
         if conversation is self._conversation:
             await self._save_draft(workspace, conversation, self.widget.draft())
             return
-        session = conversation.session.id
-        async with self._locks[session]:
-            stored = self.outgoing.without(session, await workspace.store.draft(session))
-            draft = self.outgoing.with_draft(session, stored.text, self.attachments.of(session))
-            await workspace.store.save_draft(session, draft.text, draft.attachments)
+        session_id = conversation.session.id
+        async with self._locks[session_id]:
+            stored = self.outgoing.without(session_id, await workspace.store.draft(session_id))
+            draft = self.outgoing.with_draft(session_id, stored.text, self.attachments.of(session_id))
+            await workspace.store.save_draft(session_id, draft.text, draft.attachments)
 
 
 async def _is_deleted(workspace: OpenWorkspace, conversation: Conversation) -> bool:

@@ -64,21 +64,21 @@ class OutgoingMessages:
         """Return those of other conversations."""
         return [message for message in self._messages if message.conversation is not conversation]
 
-    def with_draft(self, session: str, text: str, attachments: Sequence[Attachment]) -> Draft:
+    def with_draft(self, session_id: str, text: str, attachments: Sequence[Attachment]) -> Draft:
         """Return what is to be stored as a session's draft: what is on its way, then what is written."""
-        waiting = [message for message in self._of(session) if not message.is_settled]
+        waiting = [message for message in self._of(session_id) if not message.is_settled]
         sent = [attachment for message in waiting for attachment in message.attachments]
         others = (attachment for attachment in attachments if attachment not in sent)
         return Draft("".join(message.text for message in waiting) + text, (*sent, *others))
 
-    def without(self, session: str, draft: Draft) -> Draft:
+    def without(self, session_id: str, draft: Draft) -> Draft:
         """Return a stored draft without what is on its way."""
         text, attachments = draft.text, draft.attachments
-        for message in self._of(session):
+        for message in self._of(session_id):
             if text.startswith(message.text):
                 text = text.removeprefix(message.text)
                 attachments = tuple(item for item in attachments if item not in message.attachments)
         return Draft(text, attachments)
 
-    def _of(self, session: str) -> Iterator[OutgoingMessage]:
-        return (message for message in self._messages if message.conversation.session.id == session)
+    def _of(self, session_id: str) -> Iterator[OutgoingMessage]:
+        return (message for message in self._messages if message.conversation.session.id == session_id)

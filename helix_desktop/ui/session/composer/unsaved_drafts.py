@@ -27,7 +27,7 @@ class UnsavedDraft:
     error: StoreError
 
     @property
-    def session(self) -> str:
+    def session_id(self) -> str:
         """Return the id of its session."""
         return self.conversation.session.id
 
@@ -52,13 +52,13 @@ class UnsavedDrafts:
         """Return them, oldest first."""
         return [*self._by_session.values()]
 
-    def find(self, session: str) -> UnsavedDraft | None:
+    def find(self, session_id: str) -> UnsavedDraft | None:
         """Return the draft of a session; None if it has none."""
-        return self._by_session.get(session)
+        return self._by_session.get(session_id)
 
     def add(self, draft: UnsavedDraft) -> None:
         """Keep a draft in place of its session's former one, and say so wherever the user is."""
-        session = draft.session
+        session_id = draft.session_id
         banner = error_banner(
             HelixError(
                 _text("What you wrote in “{session}” could not be saved.", session=draft.title),
@@ -66,22 +66,22 @@ class UnsavedDrafts:
                 _text("Your words are kept until you quit. Go back to the session to save them."),
             )
         )
-        self._by_session[session] = draft
-        self._banners.show_banner(replace(banner, id=_banner_id(session)))  # titles may be alike
+        self._by_session[session_id] = draft
+        self._banners.show_banner(replace(banner, id=_banner_id(session_id)))  # titles may be alike
 
-    def hide(self, session: str) -> None:
+    def hide(self, session_id: str) -> None:
         """Take away the banner of a session that is in the trash; its draft waits for it to be restored."""
-        self._banners.remove(_banner_id(session))
+        self._banners.remove(_banner_id(session_id))
 
-    def set_text(self, session: str, text: str) -> None:
+    def set_text(self, session_id: str, text: str) -> None:
         """Change the words of a session's draft."""
-        self._by_session[session] = replace(self._by_session[session], text=text)
+        self._by_session[session_id] = replace(self._by_session[session_id], text=text)
 
-    def take(self, session: str) -> UnsavedDraft | None:
+    def take(self, session_id: str) -> UnsavedDraft | None:
         """Remove the draft of a session and return it; None if it has none."""
-        self._banners.remove(_banner_id(session))
-        return self._by_session.pop(session, None)
+        self._banners.remove(_banner_id(session_id))
+        return self._by_session.pop(session_id, None)
 
 
-def _banner_id(session: str) -> str:
-    return f"unsaved-draft-{session}"
+def _banner_id(session_id: str) -> str:
+    return f"unsaved-draft-{session_id}"

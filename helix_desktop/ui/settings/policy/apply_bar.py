@@ -20,12 +20,12 @@ tr = Translator("Settings: Policy")
 class PolicyUse:
     """Which policies are in use, by name, and where the one on the page differs.
 
-    `session` is the session's own, empty without one; `has_session` is False without a session that can have
+    `session_policy` is empty without one; `has_session` is False without a session that can have
     one. `is_edited`: the page has changes that are applied nowhere.
     """
 
-    workspace: str
-    session: str = ""
+    workspace_policy: str
+    session_policy: str = ""
     has_session: bool = False
     is_edited: bool = False
     differs_from_session: bool = False
@@ -70,14 +70,14 @@ class ApplyBar(QWidget):
         """
         focused = next((button for button in self._buttons if button.hasFocus()), None)
         self._text.setText(_use_text(use))
-        self.use_workspace.setVisible(bool(use.session) and not use.is_edited)
+        self.use_workspace.setVisible(bool(use.session_policy) and not use.is_edited)
         self.discard.setVisible(use.is_edited)
         self.session.setVisible(use.has_session)
         self.session.setEnabled(use.differs_from_session)
         self.workspace.setEnabled(use.differs_from_workspace)
         self.workspace.setToolTip(
             tr("All sessions of the workspace but this one, which keeps its own policy")
-            if use.session
+            if use.session_policy
             else tr("All sessions of the workspace without a policy of their own")
         )
         if focused is not None and (focused.isHidden() or not focused.isEnabled()):
@@ -91,12 +91,12 @@ class ApplyBar(QWidget):
 def _use_text(use: PolicyUse) -> str:
     if use.is_edited:
         return tr("Preview. Nothing changes until you apply it.")
-    if use.session and not use.differs_from_workspace:
-        return tr("In use: {policy}, set for this session too.", policy=use.session)
-    if use.session:
+    if use.session_policy and not use.differs_from_workspace:
+        return tr("In use: {policy}, set for this session too.", policy=use.session_policy)
+    if use.session_policy:
         return tr(
             "This session: {session}. Workspace: {workspace}.",
-            session=use.session,
-            workspace=use.workspace,
+            session=use.session_policy,
+            workspace=use.workspace_policy,
         )
-    return tr("In use: {workspace}, in the whole workspace.", workspace=use.workspace)
+    return tr("In use: {workspace}, in the whole workspace.", workspace=use.workspace_policy)

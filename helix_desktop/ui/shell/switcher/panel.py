@@ -224,10 +224,10 @@ class Switcher(QuickPicker):
         match row:
             case WorkspaceRow(id=workspace):
                 self.workspace_selected.emit(workspace)
-            case SessionRow(workspace_id=workspace, id=session):
-                self.session_selected.emit(workspace, session)
-            case MessageRow(workspace_id=workspace, session=session, seq=seq):
-                self.message_selected.emit(workspace, session, seq)
+            case SessionRow(workspace_id=workspace, id=session_id):
+                self.session_selected.emit(workspace, session_id)
+            case MessageRow(workspace_id=workspace, session_id=session_id, seq=seq):
+                self.message_selected.emit(workspace, session_id, seq)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""

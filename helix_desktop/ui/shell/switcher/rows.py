@@ -27,7 +27,7 @@ class MessageRow:
     """A message that a search found: a line of it, who wrote it, in which session, when."""
 
     workspace_id: str
-    session: str
+    session_id: str
     seq: int
     excerpt: str
     detail: str

@@ -138,9 +138,9 @@ def test_a_card_has_its_number_after_a_switch_of_sessions(qtbot: QtBot) -> None:
     model = view.chat_viewport.model
     rows = AskRows(model)
 
-    def show(session: str, *call_ids: str) -> list[str]:
+    def show(session_id: str, *call_ids: str) -> list[str]:
         model.reset([])
-        rows.show_session(session)
+        rows.show_session(session_id)
         for call_id in call_ids:
             rows.show(msgspec.structs.replace(_CONFINED, call_id=call_id))
         return [row.position for row in model.raw_rows() if isinstance(row, ApprovalRow)]

@@ -100,17 +100,17 @@ async def test_a_history_that_fails_breaks_no_call_and_is_reported_once() -> Non
 async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_opened() -> None:
     rig = await started([writes(a_txt="1\n")])
     await rig.run()
-    session = rig.conversation.session.id
-    recorded_already = await rig.history.scan(session)
+    session_id = rig.conversation.session.id
+    recorded_already = await rig.history.scan(session_id)
     assert recorded_already is None
     rig.files.write("a.txt", b"2\n")
-    left = await rig.history.scan(session)  # captured; the process is killed before it is recorded
+    left = await rig.history.scan(session_id)  # captured; the process is killed before it is recorded
     assert left is not None
     await rig.conversation.close()
 
     again = rig.create_workspace(rig.store, PROFILES["balanced"])
     for _ in range(2):
-        conversation = await again.open_session(session)
+        conversation = await again.open_session(session_id)
         await rig.wait_until(partial(conversation.session.transcript.captures.get, left.capture.id))
         captures = [
             entry.event.capture
@@ -118,7 +118,7 @@ async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_
             if isinstance(entry.event, ChangesRecorded)
         ]
         assert captures == ["c1", left.capture.id]
-        await again.close_session(session)
+        await again.close_session(session_id)
 
 
 async def test_what_is_not_covered_is_named_before_a_command_runs_and_of_an_edit_its_own_files() -> None:

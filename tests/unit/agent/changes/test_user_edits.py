@@ -24,7 +24,7 @@ def answers(rig: AgentRig) -> list[ToolAnswered]:
 def change_during(rig: ChangesRig, call_id: str, text: str) -> None:
     """Change `a.txt` when this call has its answer, as a user does between two calls."""
 
-    def on_update(session: str, update: object) -> None:
+    def on_update(session_id: str, update: object) -> None:
         event = getattr(getattr(update, "recorded", None), "event", None)
         if isinstance(event, ToolAnswered) and event.call_id == call_id:
             rig.files.write("a.txt", text.encode())
@@ -95,9 +95,9 @@ async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() 
     """Also of files that only a command changed, which the agent never read."""
     rig = await started([writes(a_txt="1\n", b_txt=None)], [], [])
     await rig.run()
-    changes, session = rig.workspace.changes, rig.conversation.session.id
-    everything = RevertSelection((await changes.of_session(session)).by_agent(), scope="session")
-    await changes.revert(session, await changes.plan(session, everything), {})
+    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    everything = RevertSelection((await changes.of_session(session_id)).by_agent(), scope="session")
+    await changes.revert(session_id, await changes.plan(session_id, everything), {})
     await rig.run("Again.")
     note = rig.events(UserSpoke)[-1].note
     assert note == (

@@ -38,9 +38,9 @@ async def session_changes(rig: ChangesRig) -> SessionChanges:
 
 
 async def revert(rig: ChangesRig, selection: RevertSelection) -> None:
-    session = rig.conversation.session.id
-    plan = await changes_of(rig).plan(session, selection)
-    assert await changes_of(rig).revert(session, plan, {}) is not None
+    session_id = rig.conversation.session.id
+    plan = await changes_of(rig).plan(session_id, selection)
+    assert await changes_of(rig).revert(session_id, plan, {}) is not None
 
 
 def statuses(changes: SessionChanges) -> dict[str, str]:
@@ -69,7 +69,7 @@ async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
 
 async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_is_taken_back() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n", c_txt="c\n")])
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     first, second = (row.capture for row in (await session_changes(rig)).captures)
     await revert(rig, RevertSelection((second,), scope="turn"))
     assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
@@ -79,8 +79,8 @@ async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_i
     revert_id = changes.captures[-1].capture
 
     for again in (revert_id, second):  # by the revert, and by what it took back
-        plan = await changes_of(rig).plan_redo(session, again)
-        assert await changes_of(rig).revert(session, plan, {}) is not None
+        plan = await changes_of(rig).plan_redo(session_id, again)
+        assert await changes_of(rig).revert(session_id, plan, {}) is not None
         assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"3\n", b"c\n")
         changes = await session_changes(rig)
         assert not changes.captures[1].is_reverted
@@ -90,11 +90,11 @@ async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_i
         assert changes.captures[1].is_reverted
         assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
 
-    rewind = await changes_of(rig).plan_rewind(session, 0)
-    assert await changes_of(rig).revert(session, rewind, {}) is not None
+    rewind = await changes_of(rig).plan_rewind(session_id, 0)
+    assert await changes_of(rig).revert(session_id, rewind, {}) is not None
     assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"one\ntwo\n", b"b\n")
     assert set(statuses(await session_changes(rig)).values()) == {"reverted"}
-    assert not (await changes_of(rig).plan_rewind(session, 0)).files
+    assert not (await changes_of(rig).plan_rewind(session_id, 0)).files
     assert [row.is_reverted for row in (await session_changes(rig)).captures[:2]] == [True, True]
     assert first in rewind.captures
 
@@ -121,16 +121,16 @@ async def test_a_rewind_leaves_what_the_user_changed_and_what_was_before_the_eve
 
 async def test_a_rewind_brings_what_was_there_before_the_message_though_a_part_was_reverted_by_hand() -> None:
     rig = await started([writes(a_txt="one\n2\n")], [])
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     (edit,) = (await session_changes(rig)).captures
     sent = [record.seq for record in rig.conversation.session.log if isinstance(record.event, UserSpoke)]
     await revert(rig, RevertSelection((edit.capture,), ("a.txt",), hunks=(0,)))
     assert rig.files.read("a.txt") == b"one\ntwo\n"
-    assert not (await changes_of(rig).plan_rewind(session, sent[0])).files
-    turn = await changes_of(rig).plan(session, RevertSelection((edit.capture,), scope="turn"))
+    assert not (await changes_of(rig).plan_rewind(session_id, sent[0])).files
+    turn = await changes_of(rig).plan(session_id, RevertSelection((edit.capture,), scope="turn"))
     assert not turn.files
-    after_edit = await changes_of(rig).plan_rewind(session, sent[1])
-    assert await changes_of(rig).revert(session, after_edit, {}) is not None
+    after_edit = await changes_of(rig).plan_rewind(session_id, sent[1])
+    assert await changes_of(rig).revert(session_id, after_edit, {}) is not None
     assert rig.files.read("a.txt") == b"one\n2\n"
     assert statuses(await session_changes(rig)) == {"a.txt": "open"}
 
@@ -154,22 +154,22 @@ async def test_a_hunk_is_taken_back_alone_and_then_the_rest() -> None:
 
 async def test_accepted_files_are_open_again_when_they_change() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n")])
-    session = rig.conversation.session.id
-    await changes_of(rig).accept(session, ("b.txt",))
+    session_id = rig.conversation.session.id
+    await changes_of(rig).accept(session_id, ("b.txt",))
     assert statuses(await session_changes(rig)) == {"a.txt": "open", "b.txt": "accepted"}
-    await changes_of(rig).accept(session)
+    await changes_of(rig).accept(session_id)
     assert set(statuses(await session_changes(rig)).values()) == {"accepted"}
 
 
 async def test_a_conflict_is_merged_by_hand() -> None:
     rig = await started([writes(a_txt="1\n")])
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     rig.files.write("a.txt", b"mine\n")
     (row,) = (await session_changes(rig)).captures
-    plan = await changes_of(rig).plan(session, RevertSelection((row.capture,), scope="step"))
+    plan = await changes_of(rig).plan(session_id, RevertSelection((row.capture,), scope="step"))
     assert [file.status for file in plan.files] == ["conflict"]
     plan = await changes_of(rig).resolve_by_hand(plan, "a.txt", b"both\n")
-    assert await changes_of(rig).revert(session, plan, {"a.txt": "merged"}) is not None
+    assert await changes_of(rig).revert(session_id, plan, {"a.txt": "merged"}) is not None
     assert rig.files.read("a.txt") == b"both\n"
 
 
@@ -205,20 +205,20 @@ async def test_a_branch_at_the_answer_of_a_call_has_what_that_call_changed() -> 
 
 async def test_what_another_process_reverted_is_listed_before_the_log_has_it() -> None:
     rig = await started([writes(a_txt="1\n")])
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     (row,) = (await session_changes(rig)).captures
     await rig.conversation.close()
     await rig.history.revert(
-        session, await changes_of(rig).plan(session, RevertSelection((row.capture,))), {}
+        session_id, await changes_of(rig).plan(session_id, RevertSelection((row.capture,))), {}
     )
     elsewhere = rig.create_workspace(rig.store, PROFILES["balanced"]).changes
-    assert [row.is_reverted for row in (await elsewhere.of_session(session)).captures] == [True, False]
+    assert [row.is_reverted for row in (await elsewhere.of_session(session_id)).captures] == [True, False]
 
 
 async def test_the_patch_of_a_session_is_what_git_applies(tmp_path: Path) -> None:
     rig = await started([writes(a_txt=BEFORE, b_txt=None)], [writes(a_txt=AFTER, new_txt="n")])
-    session = rig.conversation.session.id
-    patch = await changes_of(rig).patch(session, RevertSelection((await session_changes(rig)).by_agent()))
+    session_id = rig.conversation.session.id
+    patch = await changes_of(rig).patch(session_id, RevertSelection((await session_changes(rig)).by_agent()))
     (tmp_path / "a.txt").write_bytes(b"one\ntwo\n")
     (tmp_path / "b.txt").write_bytes(b"b\n")
     git = await asyncio.create_subprocess_exec("git", "apply", cwd=tmp_path, stdin=asyncio.subprocess.PIPE)

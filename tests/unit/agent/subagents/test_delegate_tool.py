@@ -149,7 +149,7 @@ async def test_a_subagent_reopened_after_its_end_keeps_its_role() -> None:
     await rig.begin()
     done = await rig.conversation.subagents.run("alpha", SWEEPING)
     again = rig.create_workspace(rig.store, PROFILES["off"])
-    opened = await again.open_session(done.session)
+    opened = await again.open_session(done.session_id)
     assert opened.session.transcript.session_policy == SWEEPING
     assert (await opened.run("Go on.")).how == "done"
     request = rig.requests_of("alpha")[-1]

@@ -226,13 +226,13 @@ async def test_the_cost_of_a_subagent_is_counted() -> None:
     rig = SubagentRig({"alpha": replies_in_order(tool_call_reply(("say", {}), id_prefix="k"), [reported])})
     await rig.begin()
     result = await rig.conversation.subagents.run("alpha", title=" a  title\nin two lines ")
-    log = [recorded.event for recorded in await rig.stored_log(result.session)]
+    log = [recorded.event for recorded in await rig.stored_log(result.session_id)]
     first = next(event for event in log if isinstance(event, AssistantSpoke))
     assert first.usage is None
     counted = first.estimate + first.tokens
-    assert result == SubagentResult(result.session, "Found.", 2, 1_020 + counted, "done")
+    assert result == SubagentResult(result.session_id, "Found.", 2, 1_020 + counted, "done")
     assert counted > 0
-    assert Transcript(await rig.stored_log(result.session)).title == "a title in two lines"
+    assert Transcript(await rig.stored_log(result.session_id)).title == "a title in two lines"
 
 
 async def test_a_session_without_a_title_is_named_after_its_task() -> None:
@@ -329,7 +329,7 @@ async def test_a_saved_rule_applies_to_subagents() -> None:
     result = await rig.conversation.subagents.run("alpha")
     approvals = [
         recorded.event
-        for recorded in await rig.stored_log(result.session)
+        for recorded in await rig.stored_log(result.session_id)
         if isinstance(recorded.event, ApprovalGiven)
     ]
     assert [(approval.decision, approval.rule) for approval in approvals] == [

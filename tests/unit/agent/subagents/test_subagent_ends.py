@@ -157,7 +157,7 @@ async def test_background_work_of_a_turn_ends_with_it() -> None:
     assert len(rig.model.summary_requests) == 1
     assert not [
         recorded
-        for recorded in await rig.stored_log(result.session)
+        for recorded in await rig.stored_log(result.session_id)
         if isinstance(recorded.event, HandoverMade)
     ]
 
@@ -239,7 +239,7 @@ async def test_a_subagent_without_a_call_ends_with_its_parent_too() -> None:
     await rig.conversation.stop()
     result = await run
     assert (result.text, result.ended, result.steps) == ("I begin.", "stopped", 1)
-    assert (await rig.stored_log(result.session))[-1].event == TurnEnded("stopped")
+    assert (await rig.stored_log(result.session_id))[-1].event == TurnEnded("stopped")
     await rig.assert_consistent()
     await scope.close()
 
@@ -256,8 +256,8 @@ async def test_a_subagent_stopped_before_it_started_does_not_start() -> None:
     rig.store.gate.set()
     result = await run
     assert (result.text, result.ended, result.steps) == ("", "stopped", 0)
-    assert [type(recorded.event) for recorded in await rig.stored_log(result.session)] == [SessionStarted]
-    assert rig.progress_of(result.session)[-1].phase == "stopped"
+    assert [type(recorded.event) for recorded in await rig.stored_log(result.session_id)] == [SessionStarted]
+    assert rig.progress_of(result.session_id)[-1].phase == "stopped"
     assert rig.model.requests == []
     await scope.close()
 
@@ -324,7 +324,7 @@ async def test_a_failure_is_reported_to_the_parent_with_the_link() -> None:
     assert rig.progress_of(alpha)[-1].phase == "failed"
     with pytest.raises(SubagentFailed) as raised:
         await rig.conversation.subagents.run("alpha")
-    assert (await rig.stored_log(raised.value.session))[-1].event == TurnEnded(
+    assert (await rig.stored_log(raised.value.session_id))[-1].event == TurnEnded(
         "failed",
         REFUSED.what,
         REFUSED.why,

@@ -392,10 +392,10 @@ async def test_subagents_share_their_parent_s_permissions() -> None:
     await conversation.set_mode("plan")
     result = await conversation.subagents.run("gamma")
     assert rig.tools.executed_calls == ["p0", "k0", "k1", "b0"]
-    log = await rig.stored_log(result.session)
+    log = await rig.stored_log(result.session_id)
     (message,) = (recorded.event for recorded in log if isinstance(recorded.event, UserSpoke))
     assert message.note.startswith("[Mode: plan]")
-    child = await rig.workspace.open_session(result.session)
+    child = await rig.workspace.open_session(result.session_id)
     assert child.mode == "ask", "opened later it is a session of its own"
 
 

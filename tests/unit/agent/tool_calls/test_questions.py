@@ -99,13 +99,13 @@ async def test_a_question_outlives_its_turn(ending: str) -> None:
     conversation = await rig.begin()
     await conversation.send("Go.")
     await wait_for_requests(rig, "c1")
-    session, log = conversation.session.id, list(conversation.session.log)
+    session_id, log = conversation.session.id, list(conversation.session.log)
     await (conversation.stop() if ending == "stop" else conversation.close())
     if ending != "stop":
         store = rig.store if ending == "close" else GatedStore()
         if ending == "crash":  # nothing was recorded after the question
-            await store.commit(Commit(session, log))
-        conversation = await rig.create_workspace(store, rig.workspace.policy).open_session(session)
+            await store.commit(Commit(session_id, log))
+        conversation = await rig.create_workspace(store, rig.workspace.policy).open_session(session_id)
     assert conversation.asks == []
     assert [question.text for question in conversation.missed_questions] == ["Which database?"]
     answers = {

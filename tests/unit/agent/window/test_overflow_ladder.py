@@ -100,10 +100,10 @@ async def test_images_become_text_and_hash() -> None:
     """When images fill the window: all but those of the newest message become text and hash, undoably."""
     rig = rig_of(text_reply("A lamp."), text_reply("Another."), info=VISION_MODEL)
     await rig.begin()
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     shots = [png(700, 700, n) for n in range(3)]
     attached = [
-        await rig.workspace.contents.attach_data(session, data, f"shot {n}.png")
+        await rig.workspace.contents.attach_data(session_id, data, f"shot {n}.png")
         for n, data in enumerate(shots)
     ]
     await send_with_images(rig, "What are these?", attached[:2])
@@ -132,9 +132,9 @@ async def test_a_single_message_with_too_many_images() -> None:
     """The last step takes those of the newest message too: the agent gets their names and hashes."""
     rig = rig_of(text_reply("Too many."), info=VISION_MODEL)
     await rig.begin()
-    session = rig.conversation.session.id
+    session_id = rig.conversation.session.id
     attached = [
-        await rig.workspace.contents.attach_data(session, png(700, 700, n), f"{n}.png") for n in range(4)
+        await rig.workspace.contents.attach_data(session_id, png(700, 700, n), f"{n}.png") for n in range(4)
     ]
     await send_with_images(rig, "What are these?", attached)
     (request,) = rig.model.requests

@@ -34,11 +34,11 @@ class History:
     def put(self, name: str) -> FileState:
         return FileState(digest=self.database.contents.put(bytes_of(name)), size=1_000)
 
-    def capture(self, id_: str, before: str, after: str, session: str = "s") -> None:
+    def capture(self, id_: str, before: str, after: str, session_id: str = "s") -> None:
         with self.database.write():
             change = FileChange("a", self.put(before) if before else None, self.put(after))
             changes = self.database.contents.put(ChangeList((change,)).encode())
-            self.database.captures.add(Capture(id_, session, "tool", changes, self.at_ms))
+            self.database.captures.add(Capture(id_, session_id, "tool", changes, self.at_ms))
             self.database.tree.put([("a", SeenPath(change.after or FileState(), b"", False))])
 
     def has(self, name: str) -> bool:

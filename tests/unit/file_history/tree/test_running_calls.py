@@ -44,7 +44,7 @@ def test_changes_found_while_several_calls_run_are_of_all_of_them(root: Path) ->
                 ("b", True),
             ]
         assert first.scan("s1") is None
-        assert [first.unrecorded(session) for session in ("s1", "s2")] == [(by_make,), (by_sh,)]
+        assert [first.unrecorded(session_id) for session_id in ("s1", "s2")] == [(by_make,), (by_sh,)]
 
 
 def test_a_tool_that_names_its_files_is_captured_by_these_alone(root: Path) -> None:

@@ -18,13 +18,13 @@ def within(key: bytes, span: keys.Span) -> bool:
 
 
 @given(digests, numbers, sessions)
-def test_digests_and_seqs_round_trip(digest: str, number: int, session: str) -> None:
+def test_digests_and_seqs_round_trip(digest: str, number: int, session_id: str) -> None:
     assert keys.digest_in(keys.record(digest)) == digest
     assert keys.digest_in(keys.time_index(number, digest)) == digest
-    assert keys.digest_in(keys.back_reference(session, number, digest)) == digest
-    assert keys.seq_in(keys.event(session, number)) == number
-    assert keys.seq_in(keys.handover(session, number)) == number
-    assert keys.seq_in(keys.reference(digest, session, number)) == number
+    assert keys.digest_in(keys.back_reference(session_id, number, digest)) == digest
+    assert keys.seq_in(keys.event(session_id, number)) == number
+    assert keys.seq_in(keys.handover(session_id, number)) == number
+    assert keys.seq_in(keys.reference(digest, session_id, number)) == number
 
 
 @given(digests, digests, numbers, numbers)
@@ -50,8 +50,8 @@ def test_a_session_covers_its_own_rows_in_order(
 
 
 @given(digests, digests, sessions, numbers)
-def test_a_digest_covers_its_own_references(first: str, second: str, session: str, number: int) -> None:
-    assert within(keys.reference(second, session, number), keys.references_of(first)) == (first == second)
+def test_a_digest_covers_its_own_references(first: str, second: str, session_id: str, number: int) -> None:
+    assert within(keys.reference(second, session_id, number), keys.references_of(first)) == (first == second)
 
 
 @given(digests, digests, st.integers(1, 64))
@@ -63,15 +63,16 @@ def test_a_prefix_covers_exactly_the_digests_that_begin_with_it(first: str, seco
 
 
 @given(digests, sessions, numbers)
-def test_no_two_kinds_of_row_share_a_key(digest: str, session: str, number: int) -> None:
+def test_no_two_kinds_of_row_share_a_key(digest: str, session_id: str, number: int) -> None:
     all_keys = [
         keys.content(digest), keys.record(digest), keys.time_index(number, digest), keys.chunk(digest, 0),
-        keys.event(session, number), keys.handover(session, number), keys.reference(digest, session, number),
-        keys.back_reference(session, number, digest), keys.summary(session), keys.draft(session),
-        keys.last_event(session), keys.SCHEMA, keys.IDENTITY, keys.SEQUENCE, keys.TOTALS,
+        keys.event(session_id, number), keys.handover(session_id, number),
+        keys.reference(digest, session_id, number),
+        keys.back_reference(session_id, number, digest), keys.summary(session_id), keys.draft(session_id),
+        keys.last_event(session_id), keys.SCHEMA, keys.IDENTITY, keys.SEQUENCE, keys.TOTALS,
     ]  # fmt: skip
     assert len(set(all_keys)) == len(all_keys)
-    assert within(keys.summary(session), keys.SUMMARIES)
+    assert within(keys.summary(session_id), keys.SUMMARIES)
 
 
 @pytest.mark.parametrize("text", ["", "0" * 63, "0" * 65, "G" * 64, "A" * 64])

@@ -362,9 +362,9 @@ async def test_a_branch_recalls_and_searches_its_parents_part_as_its_own() -> No
     branch = SessionRig(rig.store, Transcript(await rig.store.events(SESSION)), "8" * 32)
     await branch.add(SessionBranched(SESSION, seq, "Tides (2)"))
     await rig.say("The harbour opens again at ten.")
-    for session, title, of, upto in ((SESSION, "Tides", "", 0), (branch.id, "Tides (2)", SESSION, seq)):
-        line = SessionSummary(session, title, AT, AT, branch_of=of, branch_seq=upto)
-        await rig.store.commit(Commit(session, summary=line))
+    for session_id, title, of, upto in ((SESSION, "Tides", "", 0), (branch.id, "Tides (2)", SESSION, seq)):
+        line = SessionSummary(session_id, title, AT, AT, branch_of=of, branch_seq=upto)
+        await rig.store.commit(Commit(session_id, summary=line))
     for handle, pattern in ((index, "harbour"), (index, ""), (f"e{read}", ""), ("e2", "")):
         assert await branch.recall(handle, pattern=pattern) == await rig.recall(handle, pattern=pattern)
 
