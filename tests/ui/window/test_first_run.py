@@ -17,7 +17,7 @@ from helix_desktop.services.sample_session import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import press
 from tests.support.window.drops import drop
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -44,12 +44,8 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         page.editor.saved.emit(replace(form, models=models, default_model=models[0].name))
         await until(lambda: "my-box/qwen3.gguf is now the default model" in _notices(rig), "saved")
         assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
-        page.add()
-        save = find_button(page, "save_provider")
-        save.setFocus()
         page.editor.saved.emit(replace(form, name="Other", models=models, default_model=models[0].name))
         await until(lambda: "Saved: other" in _notices(rig), "the second one saved")
-        assert page.focusWidget() is save, "it was away while the list changed"
         assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
         press(page.editor.footer, "use_provider")
         await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")

@@ -69,6 +69,17 @@ def _checks(rig: WindowRig) -> str:
     return "\n".join(name for name in names if ": " in name)
 
 
+async def _save_with_focus(rig: WindowRig) -> QWidget:
+    """Begin a new provider with the keyboard at Save, and return that button."""
+    dialog = rig.wiring.settings.dialog
+    dialog.providers.add()
+    save = find_button(dialog, "save_provider")
+    dialog.activateWindow()
+    save.setFocus()
+    await until(save.hasFocus, "the keyboard at Save")
+    return save
+
+
 async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(obliging) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
@@ -99,11 +110,13 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert requests
         assert {request.headers["authorization"] for request in requests} == {"Bearer sesame"}
 
+        save = await _save_with_focus(rig)
         extras = RequestExtras({"X-Title": "Helix"}, ("X-Token",), {"service_tier": "flex"})
         page.editor.saved.emit(
             replace(_form(server), extras=extras, secret_headers={("", "X-Token"): "open-up"})
         )
         await until(lambda: "Saved: my-box" in _checks(rig), "saved")
+        assert save.hasFocus(), "it was away while the list changed"
         assert page.editor.form().extras == extras
         token = page.editor.extras_form.findChildren(QLineEdit, "header_value")[-1]
         assert (token.text(), token.placeholderText()) == ("", "Saved. Type to replace it.")
