@@ -14,12 +14,12 @@ from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_programs import (
-    ANYTHING,
     Program,
     found_paths,
     read_command,
     read_script,
 )
+from helix_desktop.domain.permissions.shell_words import ANYTHING
 from helix_desktop.domain.permissions.texts_to_run import AWKS, sed_scripts
 from helix_desktop.domain.permissions.written_paths import target_folder, written_by_options
 
@@ -190,12 +190,13 @@ class _LossFinder:
         """Yield the places among the words of a program that may change the files it is given."""
         if program.name in _HARMLESS | _WITH_OWN_RULES | _REMOVERS or program.code:
             return
+        is_unknown = ANYTHING in program.name
         text = _READ_BY_OPTION.sub("", " ".join((program.name, *program.words)))
         for path in dict.fromkeys(_PATHS.findall(text)):
             self._budget.spend(4)
             inside = _relative(posixpath.join(program.folder, path), self._root)
             place = self._places.find(inside) if inside is not None else None
-            if place is not None and place.reason in _PRECIOUS:
+            if place is not None and (place.reason in _PRECIOUS or (is_unknown and place.reason == "git")):
                 yield place
 
 

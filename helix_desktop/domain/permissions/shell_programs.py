@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice, pairwise, takewhile
 
 import msgspec
 
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
-from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens
+from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens, plain_text
+from helix_desktop.domain.permissions.shell_words import (
+    ANYTHING,
+    LONGEST_WORD,
+    MAX_VALUES,
+    ShellWords,
+    nested,
+)
 from helix_desktop.domain.permissions.texts_to_run import (
     DECODERS,
     PRINTERS,
@@ -23,21 +30,14 @@ from helix_desktop.domain.permissions.texts_to_run import (
     texts_to_run,
 )
 
-ANYTHING = "**"
-"""An argument that only the shell knows; within a path: any folders."""
-
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
-_VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S)
 _INTERPRETERS = re.compile(
     r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
 )
 _KEYWORDS = frozenset({
     "then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi", "coproc",
 })  # fmt: skip
-_BACKTICKS = re.compile(r"`([^`]*)`")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
-_OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
 _MAKE, _MAKEFILES = frozenset({"make", "gmake"}), frozenset({"Makefile", "makefile", "GNUmakefile"})
 _PACKAGE = ("package.json",)
 _SCRIPTS_OF = {
@@ -56,11 +56,9 @@ _RUNNING_ACTIONS = {
 }  # fmt: skip
 _LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
-_MAX_WRAPPERS, _MAX_VALUES = 8, 64
+_MAX_WRAPPERS = 8
 _STEPS_PER_COMMAND = 10
-_LONGEST_WORD = 4_096  # of a path: what is longer may be any; also of a word whose braces are read
 _SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
-_NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -127,11 +125,19 @@ _RUN_BY_FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 class _Reader:
     """Collects the programs of one command."""
 
-    def __init__(self, reading: CommandReading, folder: str, budget: ReadingBudget, depth: int = 0) -> None:
+    def __init__(
+        self,
+        reading: CommandReading,
+        folder: str,
+        budget: ReadingBudget,
+        depth: int = 0,
+        values: Mapping[str, list[str]] | None = None,
+    ) -> None:
         self.reading = reading
         self.programs = reading.programs
         self._folder, self._depth, self._budget = folder, depth, budget
-        self._values: dict[str, list[str]] = {}
+        self._words = ShellWords(budget, values or {})
+        self._own_names: set[str] = set()  # of functions and aliases
         self._piped: Program | None = None
         self._texts: list[str] = []  # that the command writes or pipes: a script, if it runs one
         self._runs_script = False
@@ -141,8 +147,7 @@ class _Reader:
 
     def read_text(self, command: str) -> None:
         """Read a command, then what it writes or pipes if it runs a script that may be it."""
-        text = _BACKTICKS.sub(r"$(\1)", command.replace("\\\n", ""))
-        self._read(find_tokens(text, self._budget))
+        self._read(find_tokens(command, self._budget))
         if self._runs_script:
             for text in self._texts:
                 self._read_inner(text)
@@ -161,7 +166,8 @@ class _Reader:
         if self._depth == _MAX_DEPTH:
             self._add_unclear()
             return
-        _Reader(self.reading, self._folder, self._budget, self._depth + 1).read_text(text)
+        values = self._words.values
+        _Reader(self.reading, self._folder, self._budget, self._depth + 1, values).read_text(text)
 
     def _add_unclear(self) -> None:
         self.programs.append(_UNCLEAR)
@@ -179,9 +185,11 @@ class _Reader:
                 if target in ("<<", "<<<"):
                     inputs.append(text)
                 elif target:
-                    outputs += self._expand(text) if target in _REPLACING and not text.isdigit() else []
+                    outputs += self._words.expand(text) if target in _REPLACING and not text.isdigit() else []
                     if target in (">>", "&>>"):
-                        added = (Program("tee", ("-a", path), self._folder) for path in self._expand(text))
+                        added = (
+                            Program("tee", ("-a", path), self._folder) for path in self._words.expand(text)
+                        )
                         self.programs += added
                 else:
                     words.append(text)
@@ -189,6 +197,8 @@ class _Reader:
             elif set(text) & set("<>") and "(" not in text:
                 target = text
             else:
+                if text.startswith("()"):
+                    self._own_names.update(words[-1:])
                 last = self._run(words, outputs, inputs)
                 if self._feeds_script and last is not None and last.name in DECODERS:
                     self.programs.append(_UNCLEAR)
@@ -203,12 +213,11 @@ class _Reader:
         if words[:1] == ["function"]:
             words = [word for word in words[2:] if word not in _KEYWORDS]
         if words[:1] == ["for"] and words[2:3] == ["in"]:
-            values = dict.fromkeys(value for word in words[3:] for value in self._expand(word))
-            self._values[words[1]] = list(values) if len(values) <= _MAX_VALUES else [ANYTHING]
+            self._words.assign(words[1], words[3:])
             return None
         count = len(self.programs)
         for word in words:
-            if inner := _nested(word):
+            if inner := nested(word):
                 self._read_inner(inner)
         is_decoded = any(program.name in DECODERS for program in self.programs[count:])
         if is_decoded and _name(words) in SHELLS | {"eval"}:
@@ -217,16 +226,16 @@ class _Reader:
             found for word in takewhile(_ASSIGNMENT.match, words) if (found := _ASSIGNMENT.match(word))
         ]
         for found in assigned:
-            self._values[found[1]] = self._expand(found[2])
+            self._words.assign(found[1], [found[3]], is_added=bool(found[2]))
         words = words[len(assigned) :]
         self._check_length(words)
         for found in assigned if words else ():
-            if text := text_of_variable(found[1], found[2]):
+            if text := text_of_variable(found[1], plain_text(found[3])):
                 self._read_inner(text)
         words = [
             value
             for word, is_text in zip(words, _program_texts(words), strict=True)
-            for value in (self._with_values(word) if is_text else self._expand(word))
+            for value in (self._words.with_values(word) if is_text else self._words.expand(word))
         ]
         self._read_inputs(words, inputs)
         if not words and not outputs:
@@ -235,13 +244,16 @@ class _Reader:
 
     def _check_length(self, words: Sequence[str]) -> None:
         """Note what a program runs of its words as unclear if one is too long to be read."""
-        if _TEXT_RUNNERS & set(words) and any(len(word) > _LONGEST_WORD for word in words):
+        if _TEXT_RUNNERS & set(words) and any(len(word) > LONGEST_WORD for word in words):
             self._add_unclear()
 
     def _read_inputs(self, words: Sequence[str], inputs: Iterable[str]) -> None:
         """Note what a command gets as text: it runs it, or passes it on."""
         name = _name(words)
-        for text in inputs:
+        for word in inputs:
+            if inner := nested(word):
+                self._read_inner(inner)
+            text = self._words.with_values(word)[0]
             if name in SHELLS:
                 self._read_inner(text)
             elif _INTERPRETERS.fullmatch(name):
@@ -253,7 +265,7 @@ class _Reader:
         self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
         name, arguments = _name(words), tuple(words[1:])
         if name in ("cd", "pushd"):
-            self._folder = posixpath.join(self._folder, arguments[0] if arguments else _OUTSIDE["HOME"])
+            self._folder = posixpath.join(self._folder, arguments[0] if arguments else self._words.home())
             return None
         script = self._script(name, words)
         if script is not None:
@@ -266,6 +278,8 @@ class _Reader:
         if name in _PACKAGE_RUNNERS or (arguments[:1] and arguments[0] in _RUNNING_ACTIONS.get(name, ())):
             return self._note_wrapped(arguments[name not in _PACKAGE_RUNNERS :], outputs)
         self._note_exported(arguments if name in _EXPORTERS else ())
+        if name == "alias":
+            self._own_names |= {word.partition("=")[0] for word in arguments}
         if name in ("echo", "printf"):
             self._texts.append(" ".join(arguments))
         if name in ("find", "fd", "fdfind"):
@@ -273,7 +287,8 @@ class _Reader:
         code = self._read_code(name, arguments)
         if name == "git" and saves_running_setting(arguments):
             outputs = (*outputs, ".git/config")
-        program = Program(name, arguments, self._folder, outputs, code)
+        is_own = name in self._own_names
+        program = Program(ANYTHING if is_own else name, arguments, self._folder, outputs, code)
         self.programs.append(program)
         return program
 
@@ -304,8 +319,8 @@ class _Reader:
     def _note_exported(self, words: Iterable[str]) -> None:
         """Note the values of exported variables, and what other programs run of them."""
         for found in filter(None, map(_ASSIGNMENT.match, words)):
-            self._values[found[1]] = [found[2]]
-            if text := text_of_variable(found[1], found[2]):
+            self._words.values[found[1]] = [found[3]]
+            if text := text_of_variable(found[1], found[3]):
                 self._read_inner(text)
 
     def _note_scripts(self, paths: Iterable[str]) -> None:
@@ -386,38 +401,6 @@ class _Reader:
                 for path in paths if "{}" in run else run[:1]:
                     self._note([path if part == "{}" else part for part in run], ())
 
-    def _expand(self, word: str) -> list[str]:
-        """Return a word with the values of its variables and braces; what is not known is any path."""
-        if len(word) > _LONGEST_WORD:
-            return [ANYTHING]
-        words = [word]
-        while any(found := [_BRACES.search(each) for each in words]):
-            words = [part for each, braces in zip(words, found, strict=True) for part in _parts(each, braces)]
-            self._budget.spend(2 * len(words))
-            if len(words) > _MAX_VALUES:
-                return [ANYTHING]
-        return [value for each in words for value in self._with_variables(each)]
-
-    def _with_variables(self, word: str) -> list[str]:
-        found = _VARIABLE.search(word)
-        if found is None:
-            return [ANYTHING if _nested(word) else word]
-        name = found[1] or ""
-        values = self._values.get(name) or [_OUTSIDE.get(name, ANYTHING)]
-        rest = [_VARIABLE.sub(ANYTHING, part) for part in (word[: found.start()], word[found.end() :])]
-        return [rest[0] + value + rest[1] for value in values]
-
-    def _with_values(self, text: str) -> list[str]:
-        """Return the text of a program with the known values of variables: once for each value, joined."""
-        texts = [text]
-        for name in dict.fromkeys(_NAME_OF_VARIABLE.findall(text)):
-            values = self._values.get(name, [])
-            self._budget.spend(len(texts) + len(text) // 50)
-            if values and len(texts) * len(values) <= _MAX_VALUES:
-                variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
-                texts = [value.join(variable.split(each)) for each in texts for value in values]
-        return ["\n".join(texts)]
-
 
 def _program_texts(words: Sequence[str]) -> Iterator[bool]:
     """Yield for each word if it is the text of a program that a shell or an interpreter reads."""
@@ -432,20 +415,13 @@ def _program_texts(words: Sequence[str]) -> Iterator[bool]:
         has_interpreter |= bool(_INTERPRETERS.fullmatch(name))
 
 
-def _parts(word: str, braces: re.Match[str] | None) -> list[str]:
-    """Return what a word with braces stands for."""
-    if braces is None:
-        return [word]
-    return [word[: braces.start()] + part + word[braces.end() :] for part in braces[1].split(",")]
-
-
 def found_paths(words: Sequence[str]) -> list[str]:
     """Return what find looks for: its folders, below them the names it is limited to."""
     end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
     roots = list(words[:end]) or ["."]
     is_limited = not {"!", "-not"} & set(words)
     names = [name for option, name in pairwise(words) if is_limited and option in ("-name", "-iname")]
-    if len(roots) * len(names) > _MAX_VALUES:
+    if len(roots) * len(names) > MAX_VALUES:
         return [f"{root}/{ANYTHING}" for root in roots]
     return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
 
@@ -454,11 +430,6 @@ def _paths_of_fd(words: Sequence[str]) -> list[str]:
     """Return what fd looks for: any file, or those with an ending."""
     ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
     return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
-
-
-def _nested(word: str) -> str:
-    """Return the command whose output the shell puts in a word."""
-    return word[: word.rfind(")") + 1].partition("$(")[2].removesuffix(")")
 
 
 def _name(words: Sequence[str]) -> str:

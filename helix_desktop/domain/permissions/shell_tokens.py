@@ -20,7 +20,11 @@ _QUOTED = re.compile(
     r"""\$'((?:[^'\\]|\\.)*+)'|'([^']*+)'|\$?"((?:[^"\\]|\\.)*+)"|\\(.)""",
     re.DOTALL,
 )
-_IN_DOUBLE_QUOTES = re.compile(r"""\\(["\\\n])""")
+_IN_DOUBLE_QUOTES = re.compile(r"""\\(["\\\n$`])""")
+_BACKTICKS = re.compile(r"(?<!\\)`((?:[^`\\]|\\.)*+)`", re.DOTALL)
+_WAS_BACKTICK = "\ue001"
+LITERAL_DOLLAR = "\ue000"
+"""Stands in a word for a `$` behind which the shell puts nothing: it is in single quotes, or escaped."""
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _CHARS_PER_STEP = 50
@@ -35,10 +39,19 @@ class Token(NamedTuple):
 
 
 class _HereDocument(NamedTuple):
-    """A text that begins on the next line, and the index of the token that it takes the place of."""
+    """A text that begins on the next line, and the index of the token that it takes the place of.
+
+    `is_literal`: the shell puts nothing in it.
+    """
 
     token_index: int
     is_indented: bool
+    is_literal: bool = False
+
+
+def plain_text(word: str) -> str:
+    """Return a word as the program gets it."""
+    return word.replace(LITERAL_DOLLAR, "$")
 
 
 def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
@@ -47,6 +60,8 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     Raises TooMuchToRead.
     """
     budget.spend(len(text) // _CHARS_PER_STEP)
+    text = text.replace(_WAS_BACKTICK, "").replace(LITERAL_DOLLAR, "$").replace("\\\n", "")
+    text = _BACKTICKS.sub(rf"${_WAS_BACKTICK}(\1){_WAS_BACKTICK}", text)
     tokens: list[Token] = []
     here_documents: list[_HereDocument] = []
     at, is_arithmetic, is_delimiter = 0, False, False
@@ -73,6 +88,8 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
             case "word":
                 budget.spend(_STEPS_PER_TOKEN)
                 tokens.append(Token(_without_quotes(found[0])))
+                if is_delimiter and set(found[0]) & set("'\"\\"):
+                    here_documents[-1] = here_documents[-1]._replace(is_literal=True)
                 is_delimiter = False
     return tokens if not is_delimiter else _rough_tokens(text, budget)
 
@@ -82,13 +99,14 @@ def _read_here_documents(text: str, at: int, tokens: list[Token], here_documents
 
     A text without an end stays where it is, to be read as commands.
     """
-    for index, is_indented in here_documents:
+    for index, is_indented, is_literal in here_documents:
         if index >= len(tokens) or tokens[index].is_operator:
             continue
         tabs = "\t*" if is_indented else ""
         end = re.compile(rf"^{tabs}{re.escape(tokens[index].text)}$", re.MULTILINE).search(text, at)
         if end is not None:
-            tokens[index] = Token(text[at : end.start()])
+            body = text[at : end.start()]
+            tokens[index] = Token(_literal(body) if is_literal else body.replace(_WAS_BACKTICK, ""))
             at = min(end.end() + 1, len(text))
     return at
 
@@ -96,23 +114,30 @@ def _read_here_documents(text: str, at: int, tokens: list[Token], here_documents
 def _rough_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     tokens = [
         Token(found[0], is_operator=found.lastgroup == "operator")
-        for found in _ROUGH.finditer(text.replace("\\", ""))
+        for found in _ROUGH.finditer(text.replace("\\", "").replace(_WAS_BACKTICK, ""))
     ]
     budget.spend(_STEPS_PER_TOKEN * len(tokens))
     return tokens
 
 
 def _without_quotes(word: str) -> str:
-    return _QUOTED.sub(_value, word) if set(word) & set("'\"\\") else word
+    word = _QUOTED.sub(_value, word) if set(word) & set("'\"\\") else word
+    return word.replace(_WAS_BACKTICK, "")
 
 
 def _value(found: re.Match[str]) -> str:
     escaped, single, double, char = found.groups()
     if escaped is not None:
-        return _ESCAPE.sub(_escaped_char, escaped)
+        return _literal(_ESCAPE.sub(_escaped_char, escaped))
     if double is not None:
-        return _IN_DOUBLE_QUOTES.sub(r"\1", double)
-    return single if single is not None else char or ""
+        return _IN_DOUBLE_QUOTES.sub(lambda char: _literal(char[1]), double)
+    return _literal(single if single is not None else char or "")
+
+
+def _literal(text: str) -> str:
+    """Return a text in which the shell puts nothing."""
+    text = text.replace(f"${_WAS_BACKTICK}(", "`").replace(f"){_WAS_BACKTICK}", "`")
+    return text.replace("$", LITERAL_DOLLAR)
 
 
 def _escaped_char(found: re.Match[str]) -> str:
