@@ -14,7 +14,7 @@ HOME, OUTSIDE = "HOME", "/nonexistent"
 MAX_VALUES = 64
 LONGEST_WORD = 4_096  # characters of a path: what is longer may be any; also of a word whose braces are read
 
-_KNOWN = {HOME: OUTSIDE, "TMPDIR": "/tmp", "PWD": "."}
+_DEFAULTS = {HOME: OUTSIDE, "TMPDIR": "/tmp", "PWD": "."}
 _VARIABLE = re.compile(r"\$(?:\{[#!]?(\w+|[@*?#!])[^}]*\}|(\w+|[@*?#!])|$)")
 _NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -60,7 +60,7 @@ class ShellWords:
         words, at = [""], 0
         for found in _VARIABLE.finditer(word):
             name = found[1] or found[2] or ""
-            values = self.values.get(name) or [_KNOWN.get(name, ANYTHING)]
+            values = self.values.get(name) or [_DEFAULTS.get(name, ANYTHING)]
             if len(words) * len(values) > MAX_VALUES:
                 values = [ANYTHING]
             text = word[at : found.start()]
