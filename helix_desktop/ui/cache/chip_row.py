@@ -48,10 +48,6 @@ class ChipRow(Themed, QWidget):
         self.setVisible(bool(self._chips))
         self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
-    def click_chip(self, index: int) -> None:
-        """Click a chip, counted from 0."""
-        self._chips[index].click()
-
     def sizeHint(self) -> QSize:
         """As high as the rows need."""
         return QSize(200, self.height())

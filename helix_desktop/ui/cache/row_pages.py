@@ -50,11 +50,6 @@ class RowPages(QObject):
         """Return the digests, 32 bytes each."""
         return self._ids
 
-    @property
-    def cached_count(self) -> int:
-        """Return how many rows are in memory."""
-        return len(self._rows)
-
     def set_source(self, source: CacheSource | None) -> None:
         """Drop everything and ask another source from now on."""
         self._source, self._ids = source, b""

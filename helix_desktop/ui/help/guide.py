@@ -83,10 +83,6 @@ class GuideDialog(Themed, SizedDialog):
         else:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def current_topic(self) -> str:
-        """Return the topic that is shown."""
-        return self._pages.current_page()
-
 
 class _TopicArea(KeepsPageWidth, FocusableScrollArea):
     """Scrolls a topic by the keyboard, too."""

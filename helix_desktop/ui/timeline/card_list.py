@@ -51,10 +51,6 @@ class CardList(QObject):
         bar.rangeChanged.connect(lambda _low, _high: self._scroll_to_target())
         bar.actionTriggered.connect(lambda _: self._clear_target())
 
-    def __len__(self) -> int:
-        """Return how many cards exist as widgets."""
-        return len(self._rows)
-
     @property
     def first_visible_seq(self) -> int:
         """Return the event of the first card in sight; 0 at the top."""

@@ -118,11 +118,6 @@ class Timeline(Themed, QWidget):
         self._wire()
         self.set_state(self._state)
 
-    @property
-    def card_count(self) -> int:
-        """Return how many cards exist as widgets."""
-        return len(self._card_list)
-
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
         self._state, self._is_known = state, True

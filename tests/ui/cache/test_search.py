@@ -111,7 +111,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     await wait_until(lambda: pane.model.rowCount() == len(large))
     assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
     assert bar.chips.isVisible()
-    bar.chips.click_chip(0)
+    bar.chips._chips[0].click()
     await wait_until(lambda: bar.chips.texts == ["10 KB or more"])
     bar.clear()
     await wait_until(lambda: pane.model.rowCount() == 60)
@@ -287,7 +287,7 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
     assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
     opened: list[tuple[str, int]] = []
     pane.handover_requested.connect(lambda session_id, seq: opened.append((session_id, seq)))
-    pane.handover_hits.chips.click_chip(0)
+    pane.handover_hits.chips._chips[0].click()
     await wait_until(lambda: opened == [("s-1", 41)])
     pane.filter_bar.clear()
     await wait_until(lambda: not pane.handover_hits.isVisible())

@@ -91,7 +91,8 @@ def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: Diff
     assert len(view.text.rows) == inline - 1  # a removed and an added line stand in one row
     view.resize(500, 420)
     assert len(view.text.rows) == inline
-    assert view.is_side_by_side
+    view.resize(900, 420)
+    assert len(view.text.rows) == inline - 1, "it is the user's choice still"
 
 
 def test_columns_behind_an_emoji_are_where_they_are_drawn(qapp: object) -> None:

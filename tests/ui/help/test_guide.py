@@ -42,7 +42,7 @@ def test_every_topic_explains_itself(guide: GuideDialog, topic: str) -> None:
     guide.show_topic(topic)
     text = _visible_text(guide)
     page = next(page for page in TOPICS if page == topic)
-    assert guide.current_topic() == topic
+    assert guide._pages.current_page() == topic
     assert topic_title(page) in text
     assert topic_lead(page) in text
     assert all(paragraph in text for section in topic_sections(page) for paragraph in section.paragraphs)
@@ -68,11 +68,11 @@ def test_the_list_of_topics_follows_the_arrow_keys(guide: GuideDialog) -> None:
     assert isinstance(first, QPushButton)
     first.setFocus()
     QTest.keyClick(first, Qt.Key.Key_Down)
-    assert guide.current_topic() == TOPICS[1]
+    assert guide._pages.current_page() == TOPICS[1]
     guide.show_topic("context")
     first.setFocus()
     QTest.keyClick(first, Qt.Key.Key_Up)
-    assert guide.current_topic() == TOPICS[-1]
+    assert guide._pages.current_page() == TOPICS[-1]
 
 
 def test_the_longest_topic_fits_when_it_is_chosen(qtbot: QtBot, guide: GuideDialog) -> None:
@@ -92,7 +92,7 @@ def test_the_longest_topic_fits_when_it_is_chosen(qtbot: QtBot, guide: GuideDial
 def test_an_unknown_topic_shows_the_first(guide: GuideDialog) -> None:
     """A link of another version still opens the guide."""
     guide.show_topic("of another version")
-    assert guide.current_topic() == TOPICS[0]
+    assert guide._pages.current_page() == TOPICS[0]
 
 
 def test_every_key_of_a_shortcut_has_its_own_cap(guide: GuideDialog) -> None:

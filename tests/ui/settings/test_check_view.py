@@ -19,6 +19,7 @@ from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderS
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderModels
+from tests.support.window.list_contents import cell_texts
 
 
 def test_what_a_server_said_is_shown_on_request(qtbot: QtBot) -> None:
@@ -42,11 +43,11 @@ def test_what_a_test_shows_of_tools_counts_more_than_the_server_list(qtbot: QtBo
     models.set_spec_lookup(_resolve)
     models.add("small")
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
-    assert models.table.cell_texts()[0][4] == "yes"
+    assert cell_texts(models.table)[0][4] == "yes"
     models.show_tool_test("small", False)
     models.show_models(models.entries, "small", _resolve)
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
-    assert models.table.cell_texts()[0][4] == "no"
+    assert cell_texts(models.table)[0][4] == "no"
     assert models.spec_form.source("tools") == "shown by a test"
 
 

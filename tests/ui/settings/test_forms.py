@@ -37,6 +37,7 @@ from helix_desktop.ui.settings.forms import (
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
+from tests.support.window.list_contents import cell_texts
 
 QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
 GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
@@ -167,7 +168,7 @@ def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsDialog
     anthropic = ("anthropic", "https://api.anthropic.com/v1", "anthropic")
     assert (form.name, form.base_url, form.dialect) == anthropic
     assert form.default_model == "claude-opus-5-5"
-    first = dialog.providers.editor.models.table.cell_texts()[0]
+    first = cell_texts(dialog.providers.editor.models.table)[0]
     assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalog"]
 
 
@@ -233,8 +234,8 @@ def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsDialog) 
     window.setText("200k")
     window.editingFinished.emit()
     assert models.entries[0].window == 200_000
-    assert models.table.cell_texts()[0][1] == "200,000"
-    assert models.table.cell_texts()[0][6] == "you · catalog"
+    assert cell_texts(models.table)[0][1] == "200,000"
+    assert cell_texts(models.table)[0][6] == "you · catalog"
     assert models.spec_form.source("window") == "you"
 
     window.setText("many")
@@ -262,7 +263,7 @@ def test_a_model_needs_both_prices_or_none(dialog: SettingsDialog) -> None:
     price.setText("1,5")
     price.editingFinished.emit()
     assert models.entries[0].price_out == 1.5
-    assert models.table.cell_texts()[0][3] == "? / 1.5"
+    assert cell_texts(models.table)[0][3] == "? / 1.5"
     press(dialog, "save_provider")
     assert models.spec_form.source("price_in") == "Enter both prices, or neither: the costs would be too low."
 
@@ -272,10 +273,10 @@ def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsDia
     models = dialog.providers.editor.models
     spec = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
     models.set_offered({"small": spec, "qwen3": spec})
-    assert models.table.cell_texts()[0][1] == "32,768", "the user's own figure stays"
+    assert cell_texts(models.table)[0][1] == "32,768", "the user's own figure stays"
     models.name_field.setEditText("small")
     press(dialog, "add_model")
-    assert models.table.cell_texts()[1][:2] == ["small", "8,192"]
+    assert cell_texts(models.table)[1][:2] == ["small", "8,192"]
     assert models.selected_model == "small"
 
     press(dialog, "use_by_default")

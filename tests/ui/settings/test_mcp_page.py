@@ -19,11 +19,11 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
     there = (McpServerStatus(McpServerConfig(name="box", command="there"), "off"),)
     page.show_servers("Here", "/here", here)
     edited = page.cards["box"]
-    edited.set_open("edit")
+    edited._toggles["edit"].click()
     edited.editor.form._endpoint.end(False)
     QTest.keyClicks(edited.editor.form._endpoint, " --fast")
     page.show_servers("There", "/there", there)
-    page.cards["box"].set_open("edit")
+    page.cards["box"]._toggles["edit"].click()
     assert page.cards["box"].editor.form._endpoint.text() == "there"
     assert page.has_unsaved_edits()
     page.show_no_workspace()
@@ -53,7 +53,7 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
         )
         assert restart.hasFocus(), "not Remove beside it"
     assert restarts == ["box"] * 3
-    page.cards["box"].set_open("edit")
+    page.cards["box"]._toggles["edit"].click()
     find_button(page.cards["box"].editor, "cancel").setFocus()
     QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
     assert page.focusWidget() is page.cards["box"]._toggles["edit"], "not the switch of the next server"

@@ -15,6 +15,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.window.buttons import find_button
+from tests.support.window.list_contents import cell_texts
 
 THREE = [
     ProviderForm(DEMO, "Demo", "", demo=True),
@@ -195,7 +196,7 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
     reserved = figures.source("reserve")
     type_figure("window", "500")
     assert figures.source("window") == "Enter at least 4,000 tokens."
-    assert (figures.source("reserve"), table.cell_texts()[0][1]) == (reserved, "≈ 128,000")
+    assert (figures.source("reserve"), cell_texts(table)[0][1]) == (reserved, "≈ 128,000")
     type_figure("reserve", "128k")
     too_large = "Enter less than the context window of 128,000 tokens."
     assert figures.source("reserve") == too_large

@@ -26,6 +26,7 @@ from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionIte
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.words.git import git_text
 from tests.support.window.buttons import find_button, find_buttons
+from tests.support.window.list_contents import workspaces_in
 
 _NONE = Qt.KeyboardModifier.NoModifier
 NOW = datetime(2026, 11, 20, 15, 4)
@@ -397,10 +398,10 @@ def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindo
     QTest.keyClick(switcher.search, Qt.Key.Key_Escape)
     assert switcher.isVisible(), "Esc canceled what was being composed"
     QTest.keyClicks(switcher.search, "fix/par")
-    assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w1"]
+    assert [workspace.id for workspace in workspaces_in(switcher)] == ["w1"]
     switcher.search.clear()
     QTest.keyClicks(switcher.search, "documents")
-    assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w3"]
+    assert [workspace.id for workspace in workspaces_in(switcher)] == ["w3"]
     with qtbot.waitSignal(switcher.workspace_selected) as blocker:
         QTest.keyClick(switcher.search, Qt.Key.Key_Return)
     assert blocker.args == ["w3"]

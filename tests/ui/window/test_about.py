@@ -33,7 +33,7 @@ async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
 
 def says(about: AboutPage, words: str) -> bool:
     """Return True if the result contains this text."""
-    return words in about.release_text
+    return words in about._release.text()
 
 
 async def test_updates_are_looked_for_on_request_only(
@@ -63,7 +63,7 @@ async def _check_a_newer_release(rig: WindowRig, address: str) -> None:
     opened: list[str] = []
     about.release_page_requested.disconnect()
     about.release_page_requested.connect(opened.append)
-    assert about.release_text == ""
+    assert about._release.text() == ""
     for _ in range(2):
         about.show_release("")
         press(about, ASK)
@@ -124,7 +124,7 @@ async def _check_failures(rig: WindowRig) -> None:
 async def _check_a_build_without_update_address(rig: WindowRig) -> None:
     """It cannot check; what it is made of is listed all the same."""
     about = await opened_about(rig, "")
-    assert about.release_text == "This build has no update source."
+    assert about._release.text() == "This build has no update source."
     with pytest.raises(AssertionError, match="there is no button"):
         press(about, ASK)
     about.licenses.field.setText("pyside")

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
+from tests.support.window.list_contents import workspaces_in
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -211,7 +212,7 @@ async def _check_waiting(rig: WindowRig) -> None:
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await rig.open_folder("other")
         rig.window.commands.switch_workspace.trigger()
-        badges = {row.id: row.badge for row in rig.window.switcher.matching_workspaces()}
+        badges = {row.id: row.badge for row in workspaces_in(rig.window.switcher)}
         assert badges[first] == "waiting"
         rig.window.switcher.hide()
         assert not rig.rows(ApprovalRow)

@@ -29,6 +29,7 @@ from tests.support.small_disk import fill_disk, mount_small_disk
 from tests.support.store.builders import make_content
 from tests.support.store.damage import compact_tables, flip_bit_near
 from tests.support.window.buttons import press
+from tests.support.window.list_contents import workspaces_in
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -70,7 +71,7 @@ async def _check_a_missing_folder(rig: WindowRig, identity: str) -> None:
     assert rig.window.missing_folder.isVisible()
     assert "Folder not found. Sessions are kept." in _words(rig.window.sidebar)
     rig.window.commands.switch_workspace.trigger()
-    assert sorted(row.badge for row in rig.window.switcher.matching_workspaces()) == ["", "", "missing"]
+    assert sorted(row.badge for row in workspaces_in(rig.window.switcher)) == ["", "", "missing"]
     rig.window.switcher.hide()
     rig.wiring.services.registry.relocate(identity, rig.folder / "moved")
     await rig.wiring.workspace_controller.open_workspace(identity)
@@ -107,7 +108,7 @@ async def _check_equal_names(rig: WindowRig) -> None:
     assert {button.initials for button in buttons} == {"AP"}
     assert buttons[0].color != buttons[1].color
     rig.window.switcher.open()
-    names = {workspace.name for workspace in rig.window.switcher.matching_workspaces()}
+    names = {workspace.name for workspace in workspaces_in(rig.window.switcher)}
     assert {name for name in names if name.startswith("app")} == {"app (work)", "app (home)"}
     rig.window.switcher.hide()
 

@@ -14,6 +14,7 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.git_label import GitLabel
 from tests.support.git_checkouts import git, make_checkout, needs_git
+from tests.support.window.list_contents import workspaces_in
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = [pytest.mark.qt_loop, needs_git]
@@ -88,7 +89,7 @@ async def _check_the_state(rig: WindowRig) -> None:
     await until(lambda: in_sidebar.accessibleName() == "Git: fix/it · 1 changed", "the change")
     assert in_sidebar.toolTip().startswith("Branch fix/it\n1 changed file\n")
     rig.window.commands.switch_workspace.trigger()
-    rows = rig.window.switcher.matching_workspaces()
+    rows = workspaces_in(rig.window.switcher)
     assert [row.git.on_one_line for row in rows if row.name == "state"] == ["fix/it · 1 changed"]
     rig.window.switcher.hide()
 

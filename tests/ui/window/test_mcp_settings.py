@@ -127,7 +127,7 @@ async def _check_switches(rig: WindowRig) -> None:
     add_servers(rig, raw_server(name="box"))
     card = await ready(page, "box")
     assert "mcp__box__bang" in statuses(rig)
-    card.set_open("tools")
+    card._toggles["tools"].click()
     card.tools.switched.emit(["bang", "hang"])
     await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
     assert record(rig)[0].off == ("bang", "hang")
@@ -193,7 +193,7 @@ async def _check_a_failure(rig: WindowRig) -> None:
     card = page.cards["box"]
     assert "cannot find the database" in card._reason.text()
     assert "cannot find the database" in card.log.toPlainText()
-    card.set_open("edit")
+    card._toggles["edit"].click()
     card.editor.form._endpoint.setText("")
     press(card.editor, "save_server")
     assert "reach" in card.editor.form.errors()

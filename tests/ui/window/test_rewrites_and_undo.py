@@ -84,7 +84,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         rig.chat.view.action_triggered.emit(ShowGuide("cached"))
         guide = rig.window.help_windows.guide
         assert guide is not None
-        assert guide.current_topic() == "cached"
+        assert guide._pages.current_page() == "cached"
         guide.close()
 
         press_action(rig.chat.view, divider, "undo")

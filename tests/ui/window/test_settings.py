@@ -31,6 +31,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.model_servers.local_servers import OLLAMA, run_server
 from tests.support.window.buttons import find_button, press
+from tests.support.window.list_contents import cell_texts
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -93,10 +94,10 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
 
         models = page.editor.models
         models.add("small")
-        assert models.table.cell_texts()[0][4] == "?"
+        assert cell_texts(models.table)[0][4] == "?"
         page.editor.test_requested.emit(_form(server))
         await until(lambda: "Tools: passed" in _checks(rig), "the test")
-        await until(lambda: models.table.cell_texts()[0][4] == "yes", "what the test has shown")
+        await until(lambda: cell_texts(models.table)[0][4] == "yes", "what the test has shown")
         assert "Connection: passed. Answered in" in _checks(rig)
         assert "TLS: passed. Not used: the connection stays on this computer" in _checks(rig)
         assert "API key: passed. Key accepted" in _checks(rig)

@@ -209,11 +209,6 @@ class RowWidgetPool(QObject):
         self.visible: dict[RowKey, RowWidget] = {}
         viewport.rows = lambda: sorted(self.visible.values(), key=lambda widget: widget.index)
 
-    @property
-    def widget_count(self) -> int:
-        """Return how many widgets exist."""
-        return len(self.visible) + len(self._free)
-
     def place(self, rows: list[tuple[PlacedRow, RowItem, float]], x: float) -> None:
         """Show these items; each comes with its place and the room above it."""
         keys = {item.row.key for _, item, _ in rows}

@@ -74,11 +74,6 @@ class DiffView(Themed, QWidget):
         """Return what is shown."""
         return self._diff
 
-    @property
-    def is_side_by_side(self) -> bool:
-        """True if two columns are chosen; where it is too narrow, or only one side is there, one is shown."""
-        return self._wants_side_by_side
-
     def show_diff(self, diff: FileDiff | None, path: str = "", *, can_revert_hunks: bool = False) -> None:
         """Show a diff from its beginning on (None: nothing); `path` is its name, which gives its colors.
 

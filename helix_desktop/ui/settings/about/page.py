@@ -106,11 +106,6 @@ class AboutPage(QWidget):
         self._open_release.setText(tr("Open {url}", url=shown_url))
         self._open_release.setVisible(bool(url))
 
-    @property
-    def release_text(self) -> str:
-        """Return what is said of the newest release."""
-        return self._release.text()
-
     def show_diagnostics_status(self, text: str) -> None:
         """Say where a bundle was saved; nothing when empty."""
         show_text(self._diagnostics_status, text)

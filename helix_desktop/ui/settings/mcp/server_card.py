@@ -163,7 +163,3 @@ class ServerCard(QFrame):
     def is_open(self, part: str) -> bool:
         """Return True if its tools, log or fields are open."""
         return self._toggles[part].isChecked()
-
-    def set_open(self, part: str, is_open: bool = True) -> None:
-        """Open its tools, log or fields, or close them."""
-        self._toggles[part].setChecked(is_open)

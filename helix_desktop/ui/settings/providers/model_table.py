@@ -135,10 +135,6 @@ class ModelTable(Themed, QTableView):
         """Return the name of the chosen model; empty when there is none."""
         return self._name(self.currentIndex())
 
-    def cell_texts(self) -> list[list[str]]:
-        """Return all cells as they are read."""
-        return [[cell_text(row, column) for column in range(len(COLUMNS))] for row in self._model.rows]
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the names what the figures leave; where that is too little, the table scrolls sideways."""
         super().resizeEvent(event)

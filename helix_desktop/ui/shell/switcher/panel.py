@@ -179,11 +179,6 @@ class Switcher(QuickPicker):
         self._request_messages()
         self.refresh()
 
-    def matching_workspaces(self) -> list[WorkspaceRow]:
-        """Return the workspaces that match the search, in order."""
-        rows = (self.items.item(place).data(ROW_ROLE) for place in range(self.items.rowCount()))
-        return [workspace for workspace in rows if isinstance(workspace, WorkspaceRow)]
-
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
         """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
         prefix, words = _split_query(needle)

@@ -1,0 +1,23 @@
+"""What the lists of the window show."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QTableView
+
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
+from helix_desktop.ui.shell.switcher.delegate import ROW_ROLE
+from helix_desktop.ui.shell.switcher.panel import Switcher
+
+
+def cell_texts(table: QTableView) -> list[list[str]]:
+    """Return all cells of a table as they are read, row by row."""
+    model = table.model()
+    columns = range(model.columnCount())
+    return [[str(model.index(row, column).data()) for column in columns] for row in range(model.rowCount())]
+
+
+def workspaces_in(switcher: Switcher) -> list[WorkspaceRow]:
+    """Return the workspaces that match the switcher's search, in order."""
+    items = switcher.items
+    rows = (items.item(place).data(ROW_ROLE) for place in range(items.rowCount()))
+    return [row for row in rows if isinstance(row, WorkspaceRow)]
