@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, request_ratio
 from helix_desktop.context.window.window import PromptFrame, Window, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.effort import SentEffort
@@ -103,8 +103,7 @@ class PastWindows:
         gauge = measure_usage(window, transcript, policy, frame)
         if answer is None:
             return PastWindow(seq, transcript, window, gauge, frame)
-        if answer.usage is not None and answer.usage.input > 0:
-            gauge = msgspec.structs.replace(gauge, used=answer.usage.input, is_reported=True)
+        gauge = _own_gauge(gauge, answer)
         is_exact = window.estimate == answer.estimate if answer.estimate else None
         return PastWindow(seq, transcript, window, gauge, frame, answer.effort, is_exact)
 
@@ -122,6 +121,16 @@ class PastWindows:
         answers = (recorded.event for recorded in reversed(self._log[:seq]))
         answer = next((event for event in answers if isinstance(event, AssistantSpoke)), None)
         return _frame_of(answer, frame) if answer is not None else frame
+
+
+def _own_gauge(gauge: UsageGauge, answer: AssistantSpoke) -> UsageGauge:
+    """Return the gauge of a past request with what the provider reported of it, where it did."""
+    if answer.usage is None or answer.usage.input <= 0:
+        return gauge
+    ratio = request_ratio(answer, gauge.ratio)
+    return msgspec.structs.replace(
+        gauge, used=answer.usage.input, is_reported=True, ratio=ratio, report_count=1
+    )
 
 
 def _last_seq(transcript: Transcript) -> int:

@@ -20,6 +20,7 @@ from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 
 Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
+_ESTIMATED_SHARE = 0.02  # of a reported number: the answer that came with the report is by our count
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
 _RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer never differs more from ours
 
@@ -132,13 +133,19 @@ def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
 
 
 def _measure(estimate: int, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
-    """Return the gauge of a request; it is not reported if more than the answer came, such as a tool."""
+    """Return the gauge of a request; not reported if more than a small answer came, such as a tool."""
     report = latest_report(transcript, frame.info.label)
     gauge = _build_gauge(estimate, report, policy, frame)
     if report is None or not gauge.is_reported:
         return gauge
     answer = transcript.entry_tokens(transcript.items[-1])
-    return msgspec.structs.replace(gauge, is_reported=estimate == report.estimate + answer)
+    is_reported = estimate == report.estimate + answer and is_small_answer(answer, report)
+    return msgspec.structs.replace(gauge, is_reported=is_reported)
+
+
+def is_small_answer(tokens: int, report: ReportedUsage) -> bool:
+    """Return True if an answer of `tokens` by our count leaves the number of its report a reported one."""
+    return tokens * report.ratio <= report.input * _ESTIMATED_SHARE
 
 
 def _build_gauge(
@@ -216,6 +223,16 @@ def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:
     """Return `calibrated_ratio` for a model, by its label, from its reports in this session."""
     return calibrated_ratio(_reports(transcript, model))
+
+
+def request_ratio(response: AssistantSpoke, default: float) -> float:
+    """Return the tokens per token of ours of the request that was answered, as reported of itself.
+
+    Unreported it counts as it was shown then; `default` where that is not recorded either.
+    """
+    if response.usage is not None and response.usage.input > 0 and response.estimate:
+        return response.usage.input / response.estimate
+    return default if response.ratio == 1.0 else response.ratio
 
 
 def ratio_before(transcript: Transcript, seq: int) -> float:

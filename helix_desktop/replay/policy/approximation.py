@@ -22,7 +22,7 @@ from helix_desktop.context.rewrites.sweep import (
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
-from helix_desktop.context.window.usage_gauge import handover_threshold
+from helix_desktop.context.window.usage_gauge import handover_threshold, request_ratio
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
@@ -56,7 +56,8 @@ class SessionSums:
 
     def __init__(self) -> None:
         self.messages: list[_Message] = []
-        self.moments: list[tuple[int, int, int, bool]] = []  # seq, at_ms, messages so far, True: a turn's end
+        # seq, at_ms, messages so far, `request_ratio` of what follows (0: not known; None: a turn's end)
+        self.moments: list[tuple[int, int, int, float | None]] = []
         self._newest = (0, 0)  # seq and time of the newest event
         self._steps = self._total = self._user_total = 0
 
@@ -65,7 +66,7 @@ class SessionSums:
         for recorded in events:
             event = recorded.event
             if isinstance(event, AssistantSpoke):
-                self.moments.append((*self._newest, len(self.messages), False))
+                self.moments.append((*self._newest, len(self.messages), request_ratio(event, 0.0)))
                 self._steps += 1
             if isinstance(event, MessageEvent):
                 tokens, saving = tokens_of(event), 0 if isinstance(event, UserSpoke) else saving_of(event)
@@ -76,7 +77,7 @@ class SessionSums:
                 figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
                 self.messages.append(_Message(*figures))
             elif isinstance(event, TurnEnded):
-                self.moments.append((recorded.seq, recorded.at, len(self.messages), True))
+                self.moments.append((recorded.seq, recorded.at, len(self.messages), None))
             self._newest = recorded.seq, recorded.at
 
 
@@ -126,7 +127,7 @@ class _Approximation:
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens)
         self._room = facts.info.window / facts.ratio
         self._handover_at = handover_threshold(self._policy, facts.info) / facts.ratio
-        self._window = facts.fixed_tokens
+        self._window, self._ratio = facts.fixed_tokens, facts.ratio
         self._count = 0  # messages so far
         self._covered = self._masked_upto = self._turn_start = self._notes = self._observed = 0
         self._handed_over_at = 0
@@ -135,22 +136,22 @@ class _Approximation:
 
     def play(self) -> PolicyReplay:
         """Return the picture."""
-        facts, sent, billed = self._facts, 0, 0.0
-        for seq, at, count, is_end in self._moments:
+        facts, sent, billed, previous = self._facts, 0, 0.0, 0
+        for seq, at, count, ratio in self._moments:
             self._window += self._total(count) - self._total(self._count)
             self._count = count
-            if is_end:
+            if ratio is None:
                 self._observe()
                 self._turn_start = count
                 continue
-            shared: float = self._window
+            shared, self._ratio = float(self._window), ratio or facts.ratio
             if self._policy.enabled:
                 shared = self._rewrite(seq, at)
-            used = round(self._window * facts.ratio)
-            shared = min(shared, self._points[-1].tokens / facts.ratio if self._points else 0)
+            used = round(self._window * self._ratio)
+            shared, previous = min(shared, previous), self._window
             self._points.append(WindowPoint(seq, at // _MS, used))
             sent += used
-            billed += (CACHED * shared + FRESH * (self._window - shared)) * facts.ratio
+            billed += (CACHED * shared + FRESH * (self._window - shared)) * self._ratio
         window_size = facts.info.window
         threshold = handover_threshold(self._policy, facts.info)
         return PolicyReplay(
@@ -223,7 +224,7 @@ class _Approximation:
 
     def _shrink(self, seq: int, at: int, kind: type[msgspec.Struct], freed: int) -> None:
         before, self._window = self._window, max(self._facts.fixed_tokens, self._window - freed)
-        ratio, tag = self._facts.ratio, str(kind.__struct_config__.tag)
+        ratio, tag = self._ratio, str(kind.__struct_config__.tag)
         figures = (round(before * ratio), round(self._window * ratio))
         self._rewrites.append(PolicyRewrite(seq, at // _MS, tag, *figures))
 

@@ -9,7 +9,12 @@ from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.informative_lines import ShortenOutput, shorten_output
-from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, handover_threshold
+from helix_desktop.context.window.usage_gauge import (
+    UsageGauge,
+    estimate_next_request,
+    handover_threshold,
+    request_ratio,
+)
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnRetried
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -210,9 +215,10 @@ class _Run:
     async def _request(self, seq: int, answer: AssistantSpoke) -> None:
         gauge = await self._engine.prepare(answer)
         estimate = self._estimate()
-        self._scale = gauge.used / estimate if estimate else 1.0
-        self._points.append(WindowPoint(self._seq, self._engine.now_ms // MS, gauge.used))
-        self._sums.add(gauge, estimate)
+        self._scale = request_ratio(answer, gauge.used / estimate if estimate else 1.0)
+        used = round(estimate * self._scale)
+        self._points.append(WindowPoint(self._seq, self._engine.now_ms // MS, used))
+        self._sums.add(used, estimate)
         if seq in self._uses and self._is_sent(gauge):
             self._in_window.add(self._uses[seq])
 

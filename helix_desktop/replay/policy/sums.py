@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import SummaryBlock
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.replay.request_totals import CACHED, FRESH, SUMMARIZED
 
 
 class RequestSums:
-    """Running sums, without the requests themselves; tokens as the gauge scales them.
+    """Running sums, without the requests themselves; tokens as the model counts them.
 
     As `billed` of `SentTotals`, but of the first message that differs nothing counts as cached: what it has
     in common with the one before is a few tokens.
@@ -29,11 +28,11 @@ class RequestSums:
         """Note that the window changed from an event on; 0: perhaps from the first of all."""
         self._changed_from = first_seq if self._changed_from is None else min(self._changed_from, first_seq)
 
-    def add(self, gauge: UsageGauge, estimate: int) -> None:
-        """Add the request that would be sent now, of so many tokens by our count."""
+    def add(self, used: int, estimate: int) -> None:
+        """Add the request that would be sent now: its tokens as the model counts them and by our count."""
         shared = min(self._previous, self._unchanged(estimate))
-        scale = gauge.used / estimate if estimate else 0.0
-        self.sent += gauge.used
+        scale = used / estimate if estimate else 0.0
+        self.sent += used
         self._billed += (CACHED * shared + FRESH * (estimate - shared)) * scale
         self._previous, self._changed_from = estimate, None
 

@@ -8,7 +8,13 @@ from dataclasses import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_of, latest_report, projected_tokens
+from helix_desktop.context.window.usage_gauge import (
+    UsageGauge,
+    estimate_of,
+    is_small_answer,
+    latest_report,
+    projected_tokens,
+)
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -142,10 +148,10 @@ class _UsageReducer:
         self._append(recorded)
         self._find_report(event.model)
         if event.estimate:
-            report = self._report
-            self._add_point(
-                recorded.seq, is_estimated=report is None or not (report.newest and report.unchanged)
-            )
+            report, answer = self._report, self._transcript.entry_tokens(self._transcript.items[-1])
+            is_reported = report is not None and report.newest and report.unchanged
+            is_estimated = report is None or not (is_reported and is_small_answer(answer, report))
+            self._add_point(recorded.seq, is_estimated=is_estimated)
 
     def _find_report(self, model: str) -> None:
         self._model, self._report = model, latest_report(self._transcript, model)

@@ -48,9 +48,16 @@ def test_an_estimate_is_labeled() -> None:
     assert now.share == now.used / MODEL.window
 
 
+def test_a_long_answer_makes_the_number_an_estimate() -> None:
+    """Its tokens are by our count, whatever the report says of the request before it."""
+    simulator = build_history(2)
+    simulator.step("Reading. " * 100, 0, usage_ratio=1.3)
+    assert not measured(simulator).is_reported
+
+
 def test_a_report_calibrates_later_estimates() -> None:
     """The reported part counts as reported, later messages by the ratio of report to estimate."""
-    simulator = build_history(2)
+    simulator = build_history(12)
     simulator.step("Reading.", 1, usage_ratio=1.3)
     sent = simulator.sent_requests[-1].window.estimate
     reported = int(sent * 1.3)

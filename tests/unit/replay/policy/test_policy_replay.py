@@ -202,6 +202,23 @@ def test_a_name_that_only_an_excluded_output_held_is_not_covered() -> None:
     assert coverage(Excluded((last.seq + 2,), "x", 1, "0" * 64)) < coverage()
 
 
+def test_each_request_counts_as_the_provider_reported_it() -> None:
+    """By its own report, though later ones differ; unreported, as it was shown then."""
+    log, shown = run_live(session(7, 12), POLICIES["off"]).log, list[int]()
+    for position, recorded in enumerate(log):
+        if isinstance(answer := recorded.event, AssistantSpoke):
+            ratio = 1.1 - len(shown) / 100
+            shown.append(round(answer.estimate * ratio))
+            usage = Usage(shown[-1], 5) if len(shown) != 3 else None
+            answer = msgspec.structs.replace(answer, usage=usage, ratio=1.0 if usage else ratio)
+            log[position] = msgspec.structs.replace(recorded, event=answer)
+    replay = SessionReplay(SessionFacts(MODEL, ratio=0.8), LineTokenCounter.bundled())
+    replay.add(log)
+    for result in (replay.approximate(POLICIES["off"]), replay.run(POLICIES["off"])):
+        assert [point.tokens for point in result.points] == shown
+        assert result.sent == sum(shown)
+
+
 def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
     log = run_live(session(3, 12), POLICIES["lean"]).log
     middle = log[len(log) // 2]
