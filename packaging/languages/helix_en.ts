@@ -22964,6 +22964,14 @@
                 <numerusform>%n sessions</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/shell/waiting_sessions.py" />
+            <source>%n sessions wait for you</source>
+            <translation>
+                <numerusform>%n session waits for you</numerusform>
+                <numerusform>%n sessions wait for you</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/menus.py" />
             <source>&amp;Edit</source>

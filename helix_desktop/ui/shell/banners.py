@@ -137,8 +137,6 @@ class BannerArea(Themed, QWidget):
         self._cards[banner.key] = banner, card
         self._column.addWidget(card)
         self._show_cards()
-        if card.isVisible():
-            announce(card, card.accessibleName())
 
     def remove(self, banner_id: str, workspace: str = "") -> None:
         """Take a banner of the place on screen away, or of a workspace; unknown ids are no error."""
@@ -169,11 +167,17 @@ class BannerArea(Themed, QWidget):
 
     def _show_cards(self) -> None:
         visible = self._visible_keys()
+        new_cards = [
+            card for banner, card in self._cards.values() if banner.key in visible and card.isHidden()
+        ]
         for banner, card in self._cards.values():
             if banner.key not in visible:
                 self._focus_return.give_back_from(card)
             card.setVisible(banner.key in visible)
         self.setVisible(bool(self.banner_ids()))
+        for card in new_cards:  # also one of another session that came while that was not on screen
+            if card.isVisible():
+                announce(card, card.accessibleName())
 
     def _dismiss(self, banner: Banner) -> None:
         self._remove(banner.key)

@@ -46,6 +46,7 @@ from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.top_bar import TopBar
+from helix_desktop.ui.shell.waiting_sessions import WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.shell.window_drops import WindowDrops
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
@@ -125,6 +126,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
         self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
+        self.waiting_sessions = WaitingSessionsLine()
+        self._waiting_count = 0  # sessions that wait for the user, that on screen among them
+        self._workspace_name = ""
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
@@ -191,7 +195,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         centre = QFrame()
         centre.setObjectName("centre")
-        centre.setLayout(column(self.top_bar, self.banners, self._center, self.jobs, self.cost_line, gap=0))
+        status = QHBoxLayout()
+        status.setSpacing(0)
+        status.addWidget(self.cost_line, 1)
+        status.addWidget(self.waiting_sessions)
+        centre.setLayout(column(self.top_bar, self.banners, self._center, self.jobs, status, gap=0))
         centre.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)
@@ -283,9 +291,27 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.sidebar.show_workspace(active.name if active else "")
         for place in (self.sidebar, self.top_bar):
             place.show_git(active.git if active else NO_GIT)
-        self.setWindowTitle(tr("{workspace} — Helix Desktop", workspace=active.name) if active else APP_NAME)
+        self._workspace_name = active.name if active else ""
+        self._show_window_title()
         self.layout_store.save("workspace", active.name.encode() if active else b"")
         self._layout_timer.start()
+
+    def show_waiting_sessions(self, sessions: Sequence[WaitingSession], on_screen: str) -> None:
+        """Say in the title and below the center which sessions wait for the user.
+
+        `on_screen` is the session that the user sees, or its parent: its own card says that it waits.
+        """
+        self._waiting_count = len(sessions)
+        self.waiting_sessions.show_sessions(
+            [session for session in sessions if session.session_id != on_screen]
+        )
+        self._show_window_title()
+
+    def _show_window_title(self) -> None:
+        name = self._workspace_name
+        title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
+        waiting = waiting_text(self._waiting_count) if self._waiting_count else ""
+        self.setWindowTitle(" · ".join(filter(None, (waiting, title))))
 
     def last_workspace(self) -> str:
         """Return the name of the workspace that was on screen last, also in the run before this one."""

@@ -23,6 +23,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, disambiguate, distinct_colors
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.shell.waiting_sessions import WaitingSession
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text, turn_failure_reason
@@ -86,6 +87,7 @@ class SidebarPresenter(QObject):
         # By age: a new workspace must not change the color of another.
         colors = distinct_colors(record.id for record in sorted(records, key=lambda record: record.added))
         self._window.show_workspaces(_disambiguated(rows, colors), self._services.settings.recent)
+        self._show_waiting_sessions()
         active_row = next((row for row in rows if row.active), None)
         closed = active_row is not None and self._active_workspace.opened is None
         if closed and self._active_workspace.is_opening:
@@ -93,6 +95,19 @@ class SidebarPresenter(QObject):
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
         if active_row is not None and not closed:
             self._report_folder(active_row)
+
+    def _show_waiting_sessions(self) -> None:
+        """Show which sessions of open workspaces wait for the user; what a subagent asks, its parent asks."""
+        waiting = [
+            WaitingSession(workspace.id, conversation.session.id, session_title(transcript.title))
+            for workspace in self._services.open_workspaces.values()
+            for conversation in workspace.conversations
+            if conversation.asks and not (transcript := conversation.session.transcript).parent
+        ]
+        conversation = self._session_controller.conversation
+        session = conversation.session if conversation is not None else None
+        on_screen = session.transcript.parent or session.id if session is not None else ""
+        self._window.show_waiting_sessions(waiting, on_screen)
 
     def _report_folder(self, row: WorkspaceRow) -> None:
         """Show or remove the banner that the folder of an open workspace is gone."""

@@ -104,6 +104,7 @@ class WindowControllers:
         self.notifications.open_requested.connect(
             lambda *where: context.async_actions.start(workspaces.open_in_front(*where), "go there")
         )
+        window.waiting_sessions.session_requested.connect(self.notifications.open_requested)
         workspaces.session_updated.connect(self.notifications.on_update)
         self.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(lambda *_: bring_to_front(window))

@@ -216,8 +216,14 @@ async def _check_waiting(rig: WindowRig) -> None:
         assert badges[first] == "waiting"
         rig.window.switcher.hide()
         assert not rig.rows(ApprovalRow)
+        line = rig.window.waiting_sessions
+        await until(line.button.isVisible, "the line below")
+        assert line.button.text() == "1 session waits for you"
+        assert rig.window.windowTitle() == "1 session waits for you · other — Helix Desktop"
 
-        await rig.wiring.workspace_controller.open_workspace(first)
+        press(line, "waiting-sessions")
+        await until(lambda: rig.workspace.id == first and bool(rig.rows(ApprovalRow)), "the way there")
+        await until(lambda: not line.isVisible(), "the line gone: the card says it")
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()

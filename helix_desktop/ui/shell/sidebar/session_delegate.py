@@ -196,7 +196,8 @@ class SessionDelegate(QStyledItemDelegate):
         metrics = QFontMetricsF(small)
         if item.found is not None:
             room = box.width() - 24
-            text = metrics.elidedText(item.found.line, Qt.TextElideMode.ElideRight, room)
+            line = f"{tr('Waiting for you')}{_DOT}{item.found.line}" if item.waiting else item.found.line
+            text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, room)
             draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
             return
         words = f"{tr('Waiting for you')}{_DOT}{item.subtitle}" if item.waiting else item.subtitle
