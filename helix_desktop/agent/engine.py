@@ -175,7 +175,11 @@ class TurnEngine:
             def decide() -> list[TurnRetried]:
                 event = self._runtime.transcript.retry_event()
                 if event is None:
-                    raise InvalidInput(_text("No turn to retry."), _text("The last turn is complete."))
+                    raise InvalidInput(
+                        _text("No turn to retry."),
+                        _text("The last turn is complete."),
+                        _text("Send a new message."),
+                    )
                 return [event]
 
             await self._runtime.session.record_decided(decide)

@@ -100,6 +100,7 @@ def parse_target(argument: str) -> str:
         raise InvalidInput(
             text("{path} can't be imported.", path=str(path)),
             text("The name of an exported workspace must end in {suffix}.", suffix=SUFFIX),
+            text("Choose such a file."),
         )
     try:
         is_file = path.is_file()
@@ -109,6 +110,7 @@ def parse_target(argument: str) -> str:
         raise InvalidInput(
             text("File not found: {path}.", path=str(path)),
             text("It doesn't exist, or is a folder."),
+            text("Check the path."),
         )
     return IMPORT_PREFIX + str(path)
 

@@ -79,7 +79,11 @@ def backup(args: argparse.Namespace) -> int:
         for error in errors:
             print_notice(error_text(error))
         if not records and not errors:
-            raise InvalidInput(text("Nothing to back up."), text("No workspace data is stored yet."))
+            raise InvalidInput(
+                text("Nothing to back up."),
+                text("No workspace data is stored yet."),
+                text("Open a project folder as a workspace first."),
+            )
         exports: list[ExportResult] = []
         for record in records:
             try:

@@ -178,7 +178,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _system_error(error: OSError) -> HelixError:
     """Return what the system refused, in words; without a file it may be the output of the command."""
     if error.filename:
-        return HelixError(text("Couldn't use {file}.", file=error.filename), system_reason(error))
+        fix = text("Check that it exists and that you may read and write it.")
+        return HelixError(text("Couldn't use {file}.", file=error.filename), system_reason(error), fix)
     fix = text("Check the disk, and where the output goes.")
     return HelixError(text("Couldn't read or write."), system_reason(error), fix)
 

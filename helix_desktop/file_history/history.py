@@ -116,7 +116,10 @@ class WorkspaceFileHistory:
         try:
             return ChangeList.decode(data)
         except msgspec.MsgspecError as error:
-            raise ContentDamaged(text("The list of changes can't be read.")) from error
+            raise ContentDamaged(
+                text("The list of changes can't be read."),
+                fix=text("Repair the data with {command}.", command="helix-desktop cache repair"),
+            ) from error
 
     async def content(self, digest: str) -> bytes:
         """Return a former content; `digest` may be its first digits. Raises DigestUnknown, ContentDamaged."""

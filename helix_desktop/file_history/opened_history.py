@@ -137,7 +137,10 @@ class OpenedHistory:
         """Return a content. Raises DigestUnknown, ContentDamaged."""
         full = digest if is_digest(digest) else self._database.contents.find(digest)
         if not full:
-            raise DigestUnknown(text("No version of a file in the file history has this digest."))
+            raise DigestUnknown(
+                text("No version of a file in the file history has this digest."),
+                fix=text("Choose one of the versions listed now."),
+            )
         return self._database.contents.get(full)
 
     def put_content(self, data: bytes) -> str:
@@ -233,7 +236,9 @@ class OpenedHistory:
             yield
         except OSError as error:
             self._error = text("The workspace's files can't be looked at.")
-            raise StoreUnreadable(self._error, system_reason(error)) from error
+            raise StoreUnreadable(
+                self._error, system_reason(error), text("Check that the folder is there and you may read it.")
+            ) from error
         except TooManyPaths as error:
             raise StoreUnreadable(
                 _TOO_MANY,

@@ -875,6 +875,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/engine.py" />
+            <source>Send a new message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>Send a preview or an extract, or compact the conversation first.</source>
             <translation type="unfinished" />
@@ -3020,6 +3025,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>Check that the folder is there and you may read it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
             <source>Check the disk and the permissions of the data folder, then reopen the workspace.</source>
             <translation type="unfinished" />
@@ -3035,8 +3045,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Choose a file that it changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/database/contents.py" />
+            <source>Choose another version.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/changes/controller.py" />
             <source>Choose one in your file manager.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Choose one of each.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/opened_history.py" />
+            <source>Choose one of the versions listed now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Choose one of those listed now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3216,6 +3251,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/tree/rules.py" />
             <source>Enter a path such as build/output.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/tree/rules.py" />
+            <source>Enter another path of the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3684,6 +3724,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/database.py" />
             <source>Removed text may still be in the files of the file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/file_history/history.py" />
+            <source>Repair the data with {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6259,6 +6304,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/main.py" />
+            <source>Check that it exists and that you may read and write it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
             <source>Check the disk, and where the output goes.</source>
             <translation type="unfinished" />
         </message>
@@ -6430,6 +6480,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Leave out {session} to start a new one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>List its changes with {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6610,6 +6665,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Only a session can be exported as Markdown.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>Open a project folder as a workspace first.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10765,6 +10825,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Change these, or look at another file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/git.py" />
             <source>Changes aren't known: another user owns this folder, and git doesn't read it.</source>
             <translation type="unfinished" />
@@ -10845,6 +10910,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>List the changes again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/git.py" />
             <source>No changes</source>
             <translation type="unfinished" />
@@ -10852,6 +10922,11 @@
         <message>
             <location filename="../../helix_desktop/words/git.py" />
             <source>No commits yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/git/changes.py" />
+            <source>Run git status in the folder to see what is wrong.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19555,6 +19630,16 @@
         <message>
             <location filename="../../helix_desktop/app/data_move_window.py" />
             <source>Cancel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/launch_targets.py" />
+            <source>Check the path.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/launch_targets.py" />
+            <source>Choose such a file.</source>
             <translation type="unfinished" />
         </message>
         <message>

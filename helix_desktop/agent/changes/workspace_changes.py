@@ -248,12 +248,16 @@ class WorkspaceChanges:
         """Return the change from a file without some hunks of a change to the file with all of them."""
         history = self._require_history()
         if len(selection.captures) != 1 or len(selection.paths) != 1:
-            raise InvalidInput(_text("Hunks are those of one change of one file."))
+            raise InvalidInput(
+                _text("Hunks are those of one change of one file."), fix=_text("Choose one of each.")
+            )
         row = _find(rows, selection.captures[0])
         (path,) = selection.paths
         change = next((change for change in row.changes if change.path == path), None)
         if change is None:
-            raise InvalidInput(_text("{file} is not in that change.", file=path))
+            raise InvalidInput(
+                _text("{file} is not in that change.", file=path), fix=_text("Choose a file that it changed.")
+            )
         before, after = (
             await read_state_content(history, change.before),
             await read_state_content(history, change.after),
@@ -294,5 +298,7 @@ class WorkspaceChanges:
 def _find(rows: Sequence[RecordedChanges], capture: str) -> RecordedChanges:
     row = next((row for row in rows if row.capture == capture), None)
     if row is None:
-        raise InvalidInput(_text("The session has no such change."))
+        raise InvalidInput(
+            _text("The session has no such change."), fix=_text("Choose one of those listed now.")
+        )
     return row

@@ -76,7 +76,10 @@ def last_revert(changes: SessionChanges) -> RecordedChanges:
         if row.source == "revert" and row.scope != "redo" and not row.is_reverted
     ]
     if not reverts:
-        raise InvalidInput(text("The session has no revert to redo."))
+        raise InvalidInput(
+            text("The session has no revert to redo."),
+            fix=text("List its changes with {command}.", command="helix-desktop changes list"),
+        )
     return reverts[-1]
 
 

@@ -86,7 +86,10 @@ class ContentRows:
         encoding, size, stored = rows[0]
         data = unpack(encoding, size, stored) if isinstance(stored, bytes) else b""
         if digest_of(data) != digest:
-            raise ContentDamaged(text("This version of the file is damaged on disk, and can't be restored."))
+            raise ContentDamaged(
+                text("This version of the file is damaged on disk, and can't be restored."),
+                fix=text("Choose another version."),
+            )
         return data
 
     def find(self, prefix: str) -> str:
@@ -153,9 +156,13 @@ class ContentRows:
         what = text("This version of the file is not in the file history.")
         if at_ms := self.removed_at(digest):
             return ContentRedacted(
-                what, text("It contained a secret; the user removed it on {day}.", day=utc_day(at_ms))
+                what,
+                text("It contained a secret; the user removed it on {day}.", day=utc_day(at_ms)),
+                text("Choose another version."),
             )
-        return DigestUnknown(what, text("It was never stored, or a clean-up removed it."))
+        return DigestUnknown(
+            what, text("It was never stored, or a clean-up removed it."), text("Choose another version.")
+        )
 
 
 def unpack(encoding: int, size: int, stored: bytes) -> bytes:

@@ -159,5 +159,7 @@ def included_place(path: str) -> str:
             fix=text("Enter a path such as build/output."),
         )
     if ".git" in (part.lower() for part in parts):
-        raise InvalidInput(text("Git's own folder can't be included."))
+        raise InvalidInput(
+            text("Git's own folder can't be included."), fix=text("Enter another path of the workspace.")
+        )
     return "/".join(parts)

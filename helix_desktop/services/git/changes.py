@@ -117,6 +117,7 @@ class GitChanges:
             raise InvalidInput(
                 _text("Couldn't read {file}.", file=escape_hidden_name(path)),
                 _text("Its permissions or the ignore file don't allow it."),
+                _text("Change these, or look at another file."),
             )
         if (
             before is not None
@@ -131,7 +132,9 @@ class GitChanges:
         """Return a content of the last commit. Raises DigestUnknown."""
         data = await self._content(FileState(digest=digest))
         if data is None:
-            raise DigestUnknown(_text("Git has no content {id} here.", id=digest))
+            raise DigestUnknown(
+                _text("Git has no content {id} here.", id=digest), fix=_text("List the changes again.")
+            )
         return data
 
     async def patch(self, paths: Sequence[str] = ()) -> str:
@@ -153,7 +156,11 @@ class GitChanges:
                 _text("Create one with git init, or look at a session's changes."),
             )
         if not state.status.is_known:
-            raise HelixError(_text("Couldn't read the git checkout."), _reason(state.status.problem))
+            raise HelixError(
+                _text("Couldn't read the git checkout."),
+                _reason(state.status.problem),
+                _text("Run git status in the folder to see what is wrong."),
+            )
         self._prefix = state.prefix
         return state
 
