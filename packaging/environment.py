@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,27 +151,39 @@ class Environment:
             stamp.unlink(missing_ok=True)
         say(f"installing from {self.locks[need]} (a few minutes the first time)")
         start = time.monotonic()
-        pip = pip_install(self.python)
         lock, binding = self._lock(need)
-        if call(*pip, "-r", str(lock)):
+        # pip takes one package after the other: one of two downloads while the other one unpacks.
+        with ThreadPoolExecutor() as side_by_side:
+            failed = any(list(side_by_side.map(self._install_entries, self._halves(lock))))
+        if failed:
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
         if binding is not None:
             leveldb.link(binding, self.root / self.place)
         self.mark(need)
         say(f"installed in {time.monotonic() - start:.0f} s")
 
-    def _lock(self, need: str) -> tuple[Path, leveldb.Binding | None]:
+    def _install_entries(self, lock: Path) -> int:
+        return call(*pip_install(self.python), "-r", str(lock))
+
+    def _halves(self, lock: str) -> list[Path]:
+        """Write every other entry of a lock into a lock of its own, the rest into a second one."""
+        halves = []
+        for number in range(2):
+            half = self.root / self.place / f"lock{number + 1}.txt"
+            half.write_text("".join(f"{entry}\n" for entry in entries(lock)[number::2]), encoding="utf-8")
+            halves.append(half)
+        return halves
+
+    def _lock(self, need: str) -> tuple[str, leveldb.Binding | None]:
         """Return the lock to install from, and the system parts linked next to it. Raise SetupFailed."""
-        lock_file = self.root / self.locks[need]
+        lock = (self.root / self.locks[need]).read_text(encoding="utf-8")
         if leveldb.has_wheel(str(self.python)):
-            return lock_file, None
+            return lock, None
         try:
             binding = leveldb.of_system(self.base)
         except leveldb.NotThere as error:
             raise SetupFailed(f"{error}. Install {leveldb.PACKAGES['apt']}, or Python 3.12.") from None
-        lock = self.root / self.place / "lock.txt"
-        lock.write_text(leveldb.without_binding(lock_file.read_text(encoding="utf-8")), encoding="utf-8")
-        return lock, binding
+        return leveldb.without_binding(lock), binding
 
 
 def call(*command: str) -> int:
@@ -185,6 +199,11 @@ def pip_install(python: Path) -> tuple[str, ...]:
     quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
     exact = ("--require-hashes", "--only-binary", ":all:", "--no-deps")
     return (str(python), "-m", "pip", "install", *quiet, *exact)
+
+
+def entries(lock: str) -> list[str]:
+    """Return the packages that a lock names, each with its hashes on one line."""
+    return re.findall(r"^[a-z0-9].*$", lock.replace("\\\n", " "), re.MULTILINE)
 
 
 def clean_environ() -> dict[str, str]:
