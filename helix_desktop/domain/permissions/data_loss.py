@@ -12,10 +12,9 @@ import msgspec
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex, Target, is_made_again
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
+from helix_desktop.domain.permissions.program import Program, found_paths
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_programs import (
-    Program,
-    found_paths,
     read_command,
     read_script,
 )

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import dropwhile, islice, pairwise, takewhile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, islice, takewhile
 
 import msgspec
 
+from helix_desktop.domain.permissions.open_command import OpenCommand
+from helix_desktop.domain.permissions.program import (
+    INTERPRETERS,
+    Program,
+    are_program_texts,
+    code_of,
+    folders_of_env,
+    found_paths,
+    passes_on,
+    paths_of_fd,
+    runs_text,
+)
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
 from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens, plain_text
 from helix_desktop.domain.permissions.shell_words import (
     ANYTHING,
     LONGEST_WORD,
-    MAX_VALUES,
     ShellWords,
+    names_of_variables,
     nested,
 )
 from helix_desktop.domain.permissions.texts_to_run import (
@@ -29,11 +41,9 @@ from helix_desktop.domain.permissions.texts_to_run import (
     texts_in_code,
     texts_to_run,
 )
+from helix_desktop.domain.permissions.written_paths import downloaded_paths
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S)
-_INTERPRETERS = re.compile(
-    r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
-)
 _KEYWORDS = frozenset({
     "then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi", "coproc",
 })  # fmt: skip
@@ -57,26 +67,8 @@ _RUNNING_ACTIONS = {
 _LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
+_CLOSING = frozenset({"}", "done", "fi", ""})
 _STEPS_PER_COMMAND = 10
-_SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
-
-
-class Program(msgspec.Struct, frozen=True):
-    """A program with its arguments, the folder it runs in, and the files that get its output (`>`).
-
-    `code` is a text in another language that it runs. Of arguments that come through a pipe, `source` is the
-    program that prints them; `is_fed`: it gets any at all.
-    """
-
-    name: str
-    words: tuple[str, ...] = ()
-    folder: str = ""
-    outputs: tuple[str, ...] = ()
-    code: str = ""
-    is_fed: bool = False
-    source: Program | None = None
-
-
 _UNCLEAR = Program("rm", ("-r", ANYTHING))
 """Stands for what is nested too deep to be read."""
 
@@ -142,7 +134,10 @@ class _Reader:
         self._texts: list[str] = []  # that the command writes or pipes: a script, if it runs one
         self._runs_script = False
         self._interpreter = ""  # that runs what the command writes or pipes
-        self._feeds_script = False  # what is printed is run
+        self._files: Sequence[str] = ()  # that the program reads as its input
+        self._last: Program | None = None
+        self._downloads: set[str] = set()  # files whose text nobody knows before the command runs
+        self._decoded: set[str] = set()  # variables with such a text
         self._wrappers = 0
 
     def read_text(self, command: str) -> None:
@@ -173,38 +168,75 @@ class _Reader:
         self.programs.append(_UNCLEAR)
         self.reading.is_whole = False
 
-    def _read(self, tokens: Iterable[Token]) -> None:
+    def _read(self, tokens: Sequence[Token]) -> None:
         """Read the words of a command, up to each operator."""
-        words: list[str] = []
-        outputs: list[str] = []
-        inputs: list[str] = []
-        target = ""
-        for token in (*tokens, Token(";", is_operator=True)):
-            text = token.text
+        current = OpenCommand()
+        outer: list[OpenCommand] = []  # whose words go on behind what they contain
+        is_flat = any(token.text == "case" for token in tokens)  # its parentheses don't pair up
+        for token in tokens:
             if not token.is_operator:
-                if target in ("<<", "<<<"):
-                    inputs.append(text)
-                elif target:
-                    outputs += self._words.expand(text) if target in _REPLACING and not text.isdigit() else []
-                    if target in (">>", "&>>"):
-                        added = (
-                            Program("tee", ("-a", path), self._folder) for path in self._words.expand(text)
-                        )
-                        self.programs += added
-                else:
-                    words.append(text)
-                target = ""
-            elif set(text) & set("<>") and "(" not in text:
-                target = text
+                self._add_word(current, token.text)
+            elif set(token.text) & set("<>") and "(" not in token.text:
+                current.target = token.text
+            elif not is_flat and current.contains_command(token.text):
+                outer.append(current)
+                current = self._inner_command(current, token.text)
             else:
-                if text.startswith("()"):
-                    self._own_names.update(words[-1:])
-                last = self._run(words, outputs, inputs)
-                if self._feeds_script and last is not None and last.name in DECODERS:
-                    self.programs.append(_UNCLEAR)
-                self._feeds_script = text == "<(" and _name(words) in SHELLS | {"source", "."}
-                self._piped = last if text.rstrip("\n") in ("|", "|&") else None
-                words, outputs, inputs, target = [], [], [], ""
+                current = self._at_operator(current, outer, token.text)
+        for command in (current, *reversed(outer)):
+            self._end(command, ";")
+
+    def _add_word(self, command: OpenCommand, word: str) -> None:
+        target, command.target = command.target, ""
+        if not target:
+            command.words.append(word)
+        elif target in ("<<", "<<<"):
+            command.texts.append(word)
+        elif target == "<":
+            command.files += self._words.expand(word)
+        elif target in _REPLACING and not word.isdigit():
+            command.outputs += self._words.expand(word)
+        elif target in (">>", "&>>"):
+            paths = self._words.expand(word)
+            self.programs += (Program("tee", ("-a", path), self._folder) for path in paths)
+
+    def _inner_command(self, command: OpenCommand, operator: str) -> OpenCommand:
+        """Return the beginning of a command within a command."""
+        command.target, command.piped, self._piped = "", self._piped, None
+        return OpenCommand(depth=operator.count("("), is_run=runs_text(command.words))
+
+    def _at_operator(self, command: OpenCommand, outer: list[OpenCommand], operator: str) -> OpenCommand:
+        """End a command at an operator; return the one that goes on, or a new one."""
+        while outer and operator:
+            at = command.closing_parenthesis(operator)
+            if at is None:
+                break
+            last = self._end(command, ";")
+            is_decoded = last is not None and last.name in DECODERS
+            if is_decoded and command.is_run:
+                self.programs.append(_UNCLEAR)
+            command = outer.pop()
+            self._piped, operator = command.piped, operator[at + 1 :]
+            if is_decoded and (found := _ASSIGNMENT.match("".join(command.words[-1:]))):
+                self._decoded.add(found[1])
+        if not operator:
+            return command
+        if operator.startswith("()"):
+            self._own_names.update(command.words[-1:])
+        self._end(command, operator)
+        return OpenCommand(depth=command.depth, is_run=command.is_run)
+
+    def _end(self, command: OpenCommand, operator: str) -> Program | None:
+        """Note what a command runs; return its last program."""
+        self._files = command.files
+        last = self._run(command.words, command.outputs, command.texts)
+        if last is None and set(command.words) <= _CLOSING:
+            last = self._last  # of the commands in braces or a loop
+        self._last = last
+        is_same = last is not None and self._piped is not None and passes_on(last)
+        is_pipe = operator.strip(")\n") in ("|", "|&")
+        self._piped = (self._piped if is_same else last) if is_pipe else None
+        return last
 
     def _run(self, words: Sequence[str], outputs: Sequence[str], inputs: Sequence[str]) -> Program | None:
         """Note what one simple command runs; return it."""
@@ -220,13 +252,15 @@ class _Reader:
             if inner := nested(word):
                 self._read_inner(inner)
         is_decoded = any(program.name in DECODERS for program in self.programs[count:])
-        if is_decoded and _name(words) in SHELLS | {"eval"}:
+        variables = {name for word in words for name in names_of_variables(word)} if self._decoded else set()
+        if (is_decoded or self._decoded & variables) and runs_text(words):
             self.programs.append(_UNCLEAR)
         assigned = [
             found for word in takewhile(_ASSIGNMENT.match, words) if (found := _ASSIGNMENT.match(word))
         ]
         for found in assigned:
             self._words.assign(found[1], [found[3]], is_added=bool(found[2]))
+            self._decoded |= {found[1]} if is_decoded else set()
         words = words[len(assigned) :]
         self._check_length(words)
         for found in assigned if words else ():
@@ -234,7 +268,7 @@ class _Reader:
                 self._read_inner(text)
         words = [
             value
-            for word, is_text in zip(words, _program_texts(words), strict=True)
+            for word, is_text in zip(words, are_program_texts(words), strict=True)
             for value in (self._words.with_values(word) if is_text else self._words.expand(word))
         ]
         self._read_inputs(words, inputs)
@@ -256,7 +290,7 @@ class _Reader:
             text = self._words.with_values(word)[0]
             if name in SHELLS:
                 self._read_inner(text)
-            elif _INTERPRETERS.fullmatch(name):
+            elif INTERPRETERS.fullmatch(name):
                 self._add_code(name, text)
             else:
                 self._texts.append(text)
@@ -288,8 +322,11 @@ class _Reader:
         if name == "git" and saves_running_setting(arguments):
             outputs = (*outputs, ".git/config")
         is_own = name in self._own_names
-        program = Program(ANYTHING if is_own else name, arguments, self._folder, outputs, code)
+        program = Program(
+            ANYTHING if is_own else name, arguments, self._folder, outputs, code, inputs=tuple(self._files)
+        )
         self.programs.append(program)
+        self._note_downloads(program)
         return program
 
     def _note_runner(self, name: str, arguments: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
@@ -299,21 +336,22 @@ class _Reader:
             at = next((at for at, word in enumerate(arguments) if word in ("run", "--")), -1)
             arguments = arguments[at + 1 :]
         if name == "env":
-            self._folder = posixpath.join(folder, *_folders_of_env(arguments))
+            self._folder = posixpath.join(folder, *folders_of_env(arguments))
         last = self._note_wrapped(arguments, outputs, name in ("xargs", "parallel"), name in _BEHIND_OPERAND)
         self._folder = folder
         return last
 
     def _read_code(self, name: str, arguments: Sequence[str]) -> str:
         """Return what an interpreter runs by its option, and note what that runs by a shell."""
-        if not _INTERPRETERS.fullmatch(name):
+        if not INTERPRETERS.fullmatch(name):
             return ""
-        code = _code(arguments)
+        code = code_of(arguments)
         for text in texts_in_code(code):
             self._read_inner(text)
         if not code and "-m" not in arguments:
             self._interpreter = name
             self._note_scripts(word for word in arguments if not word.startswith("-"))
+            self._note_input(arguments)
         return code
 
     def _note_exported(self, words: Iterable[str]) -> None:
@@ -325,7 +363,34 @@ class _Reader:
 
     def _note_scripts(self, paths: Iterable[str]) -> None:
         """Note the first of paths as a script that runs."""
-        self.reading.scripts += [(self._folder, path) for path in islice(paths, 1)]
+        for path in islice(paths, 1):
+            self.reading.scripts.append((self._folder, path))
+            if self._at(path) in self._downloads:
+                self.programs.append(_UNCLEAR)
+
+    def _note_input(self, arguments: Sequence[str]) -> None:
+        """Note what a shell or an interpreter runs of its input."""
+        if not reads_input(arguments):
+            return
+        self._note_scripts(self._files)
+        if self._piped is not None and self._piped.name == "cat":
+            for path in self._piped.words:
+                self._note_scripts([path])
+        elif self._piped is not None and self._piped.name not in PRINTERS:
+            self.programs.append(_UNCLEAR)
+
+    def _note_downloads(self, program: Program) -> None:
+        """Note the files with a text that the command does not show."""
+        paths = downloaded_paths(program.name, program.words)
+        is_passed_on = self._piped is not None and self._piped.name in DECODERS and passes_on(program)
+        if program.name in DECODERS or is_passed_on:
+            paths += program.outputs
+        if is_passed_on:
+            paths += program.words
+        self._downloads.update(map(self._at, paths))
+
+    def _at(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._folder, path))
 
     def _script(self, name: str, words: Sequence[str]) -> str | None:
         """Return what a shell runs; None for another program."""
@@ -339,9 +404,7 @@ class _Reader:
             self._runs_script |= not script
             if not script:
                 self._note_scripts(word for word in arguments if not word.startswith(("-", "+")))
-            source = self._piped.name if self._piped else ""
-            if source and source not in PRINTERS and not script and reads_input(arguments):
-                self.programs.append(_UNCLEAR)
+                self._note_input(arguments)
             return script
         if name in ("source", ".") or "/" in "".join(words[:1]):
             self._runs_script |= name in ("source", ".") or words[0].startswith("./")
@@ -397,58 +460,10 @@ class _Reader:
                 run = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
                 if name != "find" and "{}" not in run:
                     run.append("{}")
-                paths = found_paths(arguments) if name == "find" else _paths_of_fd(arguments[:at])
+                paths = found_paths(arguments) if name == "find" else paths_of_fd(arguments[:at])
                 for path in paths if "{}" in run else run[:1]:
                     self._note([path if part == "{}" else part for part in run], ())
 
 
-def _program_texts(words: Sequence[str]) -> Iterator[bool]:
-    """Yield for each word if it is the text of a program that a shell or an interpreter reads."""
-    is_text = has_shell = has_interpreter = False
-    before = ""
-    for at, word in enumerate(words):
-        is_script = has_shell and bool(re.fullmatch(_SCRIPT_OPTION, before))
-        yield is_text or is_script or (has_interpreter and bool(re.fullmatch(_CODE_OPTION, before)))
-        before, name = word, posixpath.basename(word)
-        is_text |= at == 0 and name in ("eval", "trap")
-        has_shell |= name in SHELLS
-        has_interpreter |= bool(_INTERPRETERS.fullmatch(name))
-
-
-def found_paths(words: Sequence[str]) -> list[str]:
-    """Return what find looks for: its folders, below them the names it is limited to."""
-    end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
-    roots = list(words[:end]) or ["."]
-    is_limited = not {"!", "-not"} & set(words)
-    names = [name for option, name in pairwise(words) if is_limited and option in ("-name", "-iname")]
-    if len(roots) * len(names) > MAX_VALUES:
-        return [f"{root}/{ANYTHING}" for root in roots]
-    return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
-
-
-def _paths_of_fd(words: Sequence[str]) -> list[str]:
-    """Return what fd looks for: any file, or those with an ending."""
-    ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
-    return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
-
-
 def _name(words: Sequence[str]) -> str:
     return posixpath.basename(words[0]) if words else ""
-
-
-def _folders_of_env(arguments: Sequence[str]) -> list[str]:
-    """Return the folder that env changes into."""
-    words = [word.replace("--chdir=", "--chdir\n").split("\n") for word in arguments]
-    parts = [part for word in words for part in word]
-    return list(islice(_behind(parts, r"-[a-z]*C|--chdir"), 1))
-
-
-def _code(arguments: Sequence[str]) -> str:
-    long = (word.partition("=")[2] for word in arguments if word.startswith("--eval="))
-    return next(_behind(arguments, _CODE_OPTION), "") or next(long, "")
-
-
-def _behind(arguments: Sequence[str], option: str) -> Iterator[str]:
-    for word, value in pairwise(arguments):
-        if re.fullmatch(option, word):
-            yield value

@@ -65,7 +65,8 @@ def script_of_shell(arguments: Sequence[str]) -> str:
 
 def reads_input(arguments: Sequence[str]) -> bool:
     """Return True if a shell or an interpreter reads what it runs from its input."""
-    return all(word.startswith("-") for word in arguments) and "-m" not in arguments
+    is_option = "-m" not in arguments and bool({"-", "-s"} & set(arguments))
+    return is_option or (all(word.startswith("-") for word in arguments) and "-m" not in arguments)
 
 
 def saves_running_setting(words: Sequence[str]) -> bool:

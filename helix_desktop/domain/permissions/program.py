@@ -1,0 +1,97 @@
+"""A program that a shell command runs, and what its arguments say of it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+
+import msgspec
+
+from helix_desktop.domain.permissions.shell_names import SHELLS
+from helix_desktop.domain.permissions.shell_words import ANYTHING, MAX_VALUES
+
+INTERPRETERS = re.compile(
+    r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
+)
+"""Programs of other languages that run a text."""
+_FIRST_WORDS = 4  # one of them is the program, behind wrappers
+_TEXT_READERS = SHELLS | {"eval", "source", "."}
+_SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A program with its arguments, the folder it runs in, and the files that get its output (`>`).
+
+    `inputs` are the files that it gets as its input (`<`), `code` is a text in another language that it runs.
+    Of arguments that come through a pipe, `source` is the program that prints them; `is_fed`: it gets any.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    folder: str = ""
+    outputs: tuple[str, ...] = ()
+    code: str = ""
+    is_fed: bool = False
+    source: Program | None = None
+    inputs: tuple[str, ...] = ()
+
+
+def are_program_texts(words: Sequence[str]) -> Iterator[bool]:
+    """Yield for each word if it is the text of a program that a shell or an interpreter reads."""
+    is_text = has_shell = has_interpreter = False
+    before = ""
+    for at, word in enumerate(words):
+        is_script = has_shell and bool(re.fullmatch(_SCRIPT_OPTION, before))
+        yield is_text or is_script or (has_interpreter and bool(re.fullmatch(_CODE_OPTION, before)))
+        before, name = word, posixpath.basename(word)
+        is_text |= at == 0 and name in ("eval", "trap")
+        has_shell |= name in SHELLS
+        has_interpreter |= bool(INTERPRETERS.fullmatch(name))
+
+
+def found_paths(words: Sequence[str]) -> list[str]:
+    """Return what find looks for: its folders, below them the names it is limited to."""
+    end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
+    roots = list(words[:end]) or ["."]
+    is_limited = not {"!", "-not"} & set(words)
+    names = [name for option, name in pairwise(words) if is_limited and option in ("-name", "-iname")]
+    if len(roots) * len(names) > MAX_VALUES:
+        return [f"{root}/{ANYTHING}" for root in roots]
+    return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
+
+
+def paths_of_fd(words: Sequence[str]) -> list[str]:
+    """Return what fd looks for: any file, or those with an ending."""
+    ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
+    return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
+
+
+def runs_text(words: Sequence[str]) -> bool:
+    """Return True if a command runs a text that it gets as an argument or a file."""
+    names = [posixpath.basename(word) for word in words[:_FIRST_WORDS]]
+    return any(name in _TEXT_READERS or INTERPRETERS.fullmatch(name) for name in names)
+
+
+def passes_on(program: Program) -> bool:
+    """Return True if a program prints what it gets."""
+    return program.name == "tee" or (program.name == "cat" and not program.words)
+
+
+def folders_of_env(arguments: Sequence[str]) -> list[str]:
+    """Return the folder that env changes into."""
+    words = [word.replace("--chdir=", "--chdir\n").split("\n") for word in arguments]
+    parts = [part for word in words for part in word]
+    return list(islice(_behind(parts, r"-[a-z]*C|--chdir"), 1))
+
+
+def code_of(arguments: Sequence[str]) -> str:
+    long = (word.partition("=")[2] for word in arguments if word.startswith("--eval="))
+    return next(_behind(arguments, _CODE_OPTION), "") or next(long, "")
+
+
+def _behind(arguments: Sequence[str], option: str) -> Iterator[str]:
+    for word, value in pairwise(arguments):
+        if re.fullmatch(option, word):
+            yield value
