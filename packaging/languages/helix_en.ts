@@ -4559,6 +4559,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Auto mode asks because this may show keys or passwords to the model: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Back to now</source>
             <translation type="unfinished" />

@@ -147,6 +147,7 @@ class ApprovalService:
                 data_loss=decision.data_loss,
                 auto_executed=decision.auto_executed,
                 is_too_long=decision.is_too_long,
+                secrets=decision.secrets,
                 is_safe=is_safe,
             )
             on_ask(question)

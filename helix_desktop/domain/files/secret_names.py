@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_SECRET_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".kube"))
+_SECRET_FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".kube", ".env.d", ".envs"))
 _SECRET_FILES = frozenset(
     (
         ".netrc", "_netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd",

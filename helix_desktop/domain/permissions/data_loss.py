@@ -14,6 +14,7 @@ from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
 from helix_desktop.domain.permissions.program import Program, found_paths
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
+from helix_desktop.domain.permissions.secret_reading import secrets_read
 from helix_desktop.domain.permissions.shell_programs import (
     read_command,
     read_script,
@@ -56,12 +57,14 @@ class CommandEffects(msgspec.Struct, frozen=True):
     """What a command plausibly does that its user may not want.
 
     `lost` are the places that it destroys for good, ignored ones last; `changed` the paths in the workspace,
-    some with wildcards, whose content it changes. `is_whole` is False if it was not read to its end.
+    some with wildcards, whose content it changes; `secrets` those with keys or passwords that it shows.
+    `is_whole` is False if it was not read to its end.
     """
 
     lost: tuple[UncoveredPlace, ...] = ()
     changed: tuple[str, ...] = ()
     is_whole: bool = True
+    secrets: tuple[str, ...] = ()
 
 
 def find_effects(
@@ -95,7 +98,7 @@ def find_effects(
     except TooMuchToRead:
         is_whole = False
     lost = sorted(finder.lost.values(), key=lambda place: place.reason == "ignored")
-    return CommandEffects(tuple(lost), tuple(finder.changed), is_whole)
+    return CommandEffects(tuple(lost), tuple(finder.changed), is_whole, tuple(finder.secrets))
 
 
 def find_scripts(command: str, folder: str, root: str) -> tuple[str, ...]:
@@ -113,6 +116,7 @@ class _LossFinder:
     ) -> None:
         self.lost: dict[str, UncoveredPlace] = {}
         self.changed: dict[str, None] = {}
+        self.secrets: dict[str, None] = {}
         self._root, self._budget, self._links = root, budget, links
         self._is_known = coverage is not None and coverage.is_complete and not coverage.error
         self._places = PlaceIndex(coverage.places if coverage is not None else ())
@@ -125,6 +129,10 @@ class _LossFinder:
             git = self._places.git()
             self._lose(git or (() if self._is_known else [UncoveredPlace(".git", "git", is_folder=True)]))
         self._lose(self._handed_over(program))
+        read_paths = (
+            _relative(posixpath.join(program.folder, path), self._root) for path in secrets_read(program)
+        )
+        self.secrets |= dict.fromkeys(path for path in read_paths if path is not None)
         added = _operands(program.words) if program.name == "tee" else ()
         paths = (_relative(posixpath.join(program.folder, path), self._root) for path in added)
         self.changed |= dict.fromkeys(path for path in paths if path is not None)

@@ -8,7 +8,7 @@ from helix_desktop.domain.permissions.program import Program
 class OpenCommand:
     """What was read of a command that is not at its end."""
 
-    def __init__(self, depth: int = 0, is_run: bool = False) -> None:
+    def __init__(self, depth: int = 0, is_run: bool = False, is_hidden: bool = False) -> None:
         self.words: list[str] = []
         self.outputs: list[str] = []
         self.texts: list[str] = []
@@ -16,6 +16,7 @@ class OpenCommand:
         self.target = ""  # the operator whose word comes next
         self.piped: Program | None = None
         self.depth, self.is_run = depth, is_run  # open parentheses; what is printed is run
+        self.is_hidden = is_hidden  # what is printed becomes the value of a variable
 
     def contains_command(self, operator: str) -> bool:
         """Return True if the output of what follows is a part of this command."""

@@ -26,6 +26,7 @@ class Program(msgspec.Struct, frozen=True):
 
     `inputs` are the files that it gets as its input (`<`), `code` is a text in another language that it runs.
     Of arguments that come through a pipe, `source` is the program that prints them; `is_fed`: it gets any.
+    `is_hidden`: what it prints becomes the value of a variable.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Program(msgspec.Struct, frozen=True):
     is_fed: bool = False
     source: Program | None = None
     inputs: tuple[str, ...] = ()
+    is_hidden: bool = False
 
 
 def are_program_texts(words: Sequence[str]) -> Iterator[bool]:
@@ -87,6 +89,7 @@ def folders_of_env(arguments: Sequence[str]) -> list[str]:
 
 
 def code_of(arguments: Sequence[str]) -> str:
+    """Return the text that an interpreter runs by its option; empty if none."""
     long = (word.partition("=")[2] for word in arguments if word.startswith("--eval="))
     return next(_behind(arguments, _CODE_OPTION), "") or next(long, "")
 

@@ -43,8 +43,8 @@ _WILDCARD = re.compile(r"[*?\[]")
 class PermissionDecision(msgspec.Struct, frozen=True):
     """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
 
-    Mode auto asks because of the places `data_loss`, the paths `auto_executed` (see `find_effects`), or as
-    the command takes too long to be read: `is_too_long`.
+    Mode auto asks because of the places `data_loss`, the paths `auto_executed` or `secrets` (see
+    `find_effects`), or as the command takes too long to be read: `is_too_long`.
     """
 
     effect: RuleEffect
@@ -53,6 +53,7 @@ class PermissionDecision(msgspec.Struct, frozen=True):
     data_loss: tuple[UncoveredPlace, ...] = ()
     auto_executed: tuple[str, ...] = ()
     is_too_long: bool = False
+    secrets: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -95,19 +96,25 @@ def _evaluate_one(
 
 
 def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
-    """Decide an edit or a confined command: ask if nothing brings back what it destroys, or others run it."""
+    """Decide an edit or a confined command.
+
+    Ask if nothing brings back what it destroys, others run what it writes, or it shows keys or passwords.
+    """
     if request.kind == "command":
         effects = find_effects(
             request.subject, request.coverage, request.folder, request.root, request.scripts, request.links
         )
         lost, changed, is_whole = effects.lost, effects.changed, effects.is_whole
+        secrets = effects.secrets
     else:
         changed = (request.subject,) if request.kind == "edit" else ()
-        lost, is_whole = _lost_by_edit(request), True
+        lost, is_whole, secrets = _lost_by_edit(request), True, ()
     executed = _auto_executed(changed, request.kind == "command")
-    if is_whole and not lost and not executed:
+    if is_whole and not lost and not executed and not secrets:
         return PermissionDecision("allow", mode="auto")
-    return PermissionDecision("ask", data_loss=lost, auto_executed=executed, is_too_long=not is_whole)
+    return PermissionDecision(
+        "ask", data_loss=lost, auto_executed=executed, is_too_long=not is_whole, secrets=secrets
+    )
 
 
 def _lost_by_edit(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:

@@ -55,6 +55,7 @@ _SCRIPTS_OF = {
     "npm": _PACKAGE, "pnpm": _PACKAGE, "yarn": _PACKAGE, "bun": _PACKAGE,
 }  # fmt: skip
 _EXPORTERS = frozenset({"declare", "export", "local", "readonly", "typeset"})
+_VALUE_READERS = frozenset({"[", "[[", "env", "eval", "set", "test"})
 _BEHIND_OPERAND = frozenset({"chroot", "chrt", "flock", "gosu", "setarch", "taskset"})
 """Wrappers whose first operand is not yet the program."""
 _TEXT_RUNNERS = frozenset({"sed", "env"})
@@ -134,6 +135,7 @@ class _Reader:
         self._texts: list[str] = []  # that the command writes or pipes: a script, if it runs one
         self._runs_script = False
         self._interpreter = ""  # that runs what the command writes or pipes
+        self._is_hidden = False  # what is printed becomes the value of a variable
         self._files: Sequence[str] = ()  # that the program reads as its input
         self._last: Program | None = None
         self._downloads: set[str] = set()  # files whose text nobody knows before the command runs
@@ -156,13 +158,15 @@ class _Reader:
         for text in texts_in_code(code):
             self._read_inner(text)
 
-    def _read_inner(self, text: str) -> None:
+    def _read_inner(self, text: str, is_hidden: bool = False) -> None:
         """Add what a command within the command runs."""
         if self._depth == _MAX_DEPTH:
             self._add_unclear()
             return
         values = self._words.values
-        _Reader(self.reading, self._folder, self._budget, self._depth + 1, values).read_text(text)
+        inner = _Reader(self.reading, self._folder, self._budget, self._depth + 1, values)
+        inner._is_hidden = self._is_hidden or is_hidden
+        inner.read_text(text)
 
     def _add_unclear(self) -> None:
         self.programs.append(_UNCLEAR)
@@ -203,7 +207,8 @@ class _Reader:
     def _inner_command(self, command: OpenCommand, operator: str) -> OpenCommand:
         """Return the beginning of a command within a command."""
         command.target, command.piped, self._piped = "", self._piped, None
-        return OpenCommand(depth=operator.count("("), is_run=runs_text(command.words))
+        is_hidden = command.is_hidden or _keeps_value(command.words)
+        return OpenCommand(operator.count("("), runs_text(command.words), is_hidden)
 
     def _at_operator(self, command: OpenCommand, outer: list[OpenCommand], operator: str) -> OpenCommand:
         """End a command at an operator; return the one that goes on, or a new one."""
@@ -224,12 +229,14 @@ class _Reader:
         if operator.startswith("()"):
             self._own_names.update(command.words[-1:])
         self._end(command, operator)
-        return OpenCommand(depth=command.depth, is_run=command.is_run)
+        return OpenCommand(command.depth, command.is_run, command.is_hidden)
 
     def _end(self, command: OpenCommand, operator: str) -> Program | None:
         """Note what a command runs; return its last program."""
-        self._files = command.files
+        self._files, is_hidden = command.files, self._is_hidden
+        self._is_hidden |= command.is_hidden
         last = self._run(command.words, command.outputs, command.texts)
+        self._is_hidden = is_hidden
         if last is None and set(command.words) <= _CLOSING:
             last = self._last  # of the commands in braces or a loop
         self._last = last
@@ -250,7 +257,7 @@ class _Reader:
         count = len(self.programs)
         for word in words:
             if inner := nested(word):
-                self._read_inner(inner)
+                self._read_inner(inner, is_hidden=_keeps_value(words))
         is_decoded = any(program.name in DECODERS for program in self.programs[count:])
         variables = {name for word in words for name in names_of_variables(word)} if self._decoded else set()
         if (is_decoded or self._decoded & variables) and runs_text(words):
@@ -323,7 +330,13 @@ class _Reader:
             outputs = (*outputs, ".git/config")
         is_own = name in self._own_names
         program = Program(
-            ANYTHING if is_own else name, arguments, self._folder, outputs, code, inputs=tuple(self._files)
+            ANYTHING if is_own else name,
+            arguments,
+            self._folder,
+            outputs,
+            code,
+            inputs=tuple(self._files),
+            is_hidden=self._is_hidden,
         )
         self.programs.append(program)
         self._note_downloads(program)
@@ -463,6 +476,12 @@ class _Reader:
                 paths = found_paths(arguments) if name == "find" else paths_of_fd(arguments[:at])
                 for path in paths if "{}" in run else run[:1]:
                     self._note([path if part == "{}" else part for part in run], ())
+
+
+def _keeps_value(words: Sequence[str]) -> bool:
+    """Return True if what a command gets as a word is not shown: it sets or tests variables."""
+    is_assigned = bool(_ASSIGNMENT.match("".join(words[-1:])))
+    return is_assigned or _name(words) in _EXPORTERS | _VALUE_READERS
 
 
 def _name(words: Sequence[str]) -> str:

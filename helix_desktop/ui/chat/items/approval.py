@@ -94,6 +94,14 @@ class ApprovalItem(RowItem):
         if row.auto_executed:
             names = _first_places(row.auto_executed)
             reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
+        if row.secrets:
+            names = _first_places(row.secrets)
+            reasons.append(
+                tr(
+                    "Auto mode asks because this may show keys or passwords to the model: {names}",
+                    names=names,
+                )
+            )
         if row.is_too_long:
             reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
         if row.kind == "read":

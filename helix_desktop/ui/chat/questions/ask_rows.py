@@ -126,6 +126,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         data_loss=tuple(place.path for place in lost),
         auto_executed=request.auto_executed,
         is_too_long=request.is_too_long,
+        secrets=request.secrets,
         has_network=request.has_network,
         is_rule_confined=any(rule.confined for rule in rules),
     )

@@ -286,7 +286,8 @@ class ApprovalRow:
     `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
     `data_loss` names what a call destroys for good, if mode auto asks because of it, `auto_executed` what it
-    writes that other programs run; `is_too_long`: it asks because the command takes too long to be read.
+    writes that other programs run, `secrets` what it shows of keys or passwords; `is_too_long`: it asks
+    because the command takes too long to be read.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     `allowed_together` are the calls that one click on this card lets run once, if it offers that; `others`
     says in a few words what each of them but this one does.
@@ -311,6 +312,7 @@ class ApprovalRow:
     is_rule_confined: bool = False
     allowed_together: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

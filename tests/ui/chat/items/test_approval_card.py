@@ -94,6 +94,11 @@ def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> No
     assert item.texts[1].text().endswith(".husky/4 and 2 more places")
 
 
+def test_it_says_which_keys_or_passwords_a_command_may_show(qtbot: QtBot) -> None:
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, secrets=(".env",)))
+    assert item.texts[1].text().endswith("this may show keys or passwords to the model: .env")
+
+
 def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)

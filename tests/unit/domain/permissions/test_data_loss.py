@@ -229,7 +229,7 @@ def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> N
     [
         ("echo x > .envrc", "ask"), ("echo x >> .npmrc", "ask"), ("mkdir .vscode; cp t.json .vscode", "ask"),
         ("cd .github && tee -a ci.yml < x", "ask"), ("sed -i s/a/b/ .vscode/tasks.json", "ask"),
-        ("cat > .husky/pre-commit <<E\nx\nE", "ask"), ("echo x > src/a.py; cat .envrc", "allow"),
+        ("cat > .husky/pre-commit <<E\nx\nE", "ask"), ("echo x > src/a.py; wc -l .envrc", "allow"),
         ("pytest >> out.txt 2>&1", "allow"), ("git add .github", "allow"), ("rm .envrc", "allow"),
     ],
 )  # fmt: skip
