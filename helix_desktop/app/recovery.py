@@ -14,6 +14,10 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.crash_notice import RecoverySummary
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 _MAX_SESSIONS = 200  # of a workspace, the newest ones
 log = logging.getLogger(__name__)
@@ -28,22 +32,26 @@ async def find_unfinished(services: AppServices, last_run: LastRun, started_at_m
             continue
         try:
             async with services.borrow_store(workspace_id) as store:
-                repaired = (names[workspace_id],) if store.health.report is not None else ()
-                summary = summary.plus(await _workspace_recovery(store, last_run, started_at_ms)).plus(
-                    RecoverySummary(repaired=repaired)
-                )
+                name = names[workspace_id]
+                repaired = (name,) if store.health.report is not None else ()
+                summary = summary.plus(await _workspace_recovery(store, name, last_run, started_at_ms))
+                summary = summary.plus(RecoverySummary(repaired=repaired))
         except HelixError as error:  # opening it says so, with what can be done
             log.warning("what a crashed run left in a workspace is not known: %s", error)
     return summary
 
 
-async def _workspace_recovery(store: Store, last_run: LastRun, started_at_ms: int) -> RecoverySummary:
+async def _workspace_recovery(
+    store: Store, workspace: str, last_run: LastRun, started_at_ms: int
+) -> RecoverySummary:
     summary = RecoverySummary()
     for session in (await store.sessions())[:_MAX_SESSIONS]:
-        draft = await store.draft(session.id)
-        summary = summary.plus(RecoverySummary(drafts=1 if draft else 0))
+        found = RecoverySummary(drafts=1 if await store.draft(session.id) else 0)
         if session.updated >= last_run.started and not session.parent:
-            summary = summary.plus(await _session_recovery(store, session, started_at_ms))
+            found = found.plus(await _session_recovery(store, session, started_at_ms))
+        if found != RecoverySummary():
+            title = tr("“{title}” in {workspace}", title=session_title(session.title), workspace=workspace)
+            summary = summary.plus(found).plus(RecoverySummary(sessions=(title,)))
     return summary
 
 

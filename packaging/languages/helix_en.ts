@@ -4911,7 +4911,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Noted</source>
             <translation type="unfinished" />
         </message>
@@ -5069,7 +5069,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Removed from context</source>
             <translation type="unfinished" />
         </message>
@@ -5334,7 +5334,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/user_rows.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Summarized</source>
             <translation type="unfinished" />
         </message>
@@ -23040,6 +23040,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
+            <source>%n more sessions</source>
+            <translation>
+                <numerusform>%n more session</numerusform>
+                <numerusform>%n more sessions</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>%n queued messages</source>
             <translation>
                 <numerusform>%n queued message</numerusform>
@@ -23845,6 +23853,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
+            <source>See {sessions}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>Send message</source>
             <translation type="unfinished" />
@@ -24176,6 +24189,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/main_window.py" />
             <source>{workspace} — Helix Desktop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/recovery.py" />
+            <source>“{title}” in {workspace}</source>
             <translation type="unfinished" />
         </message>
     </context>

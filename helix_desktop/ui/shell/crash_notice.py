@@ -25,17 +25,22 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Window")
 
 _ID, _SHOW = "crash", "show"
+_MAX_NAMES = 3  # sessions that are named
 _SIZE, _MIN_SIZE = (720, 520), (460, 360)
 
 
 @dataclass(frozen=True, slots=True)
 class RecoverySummary:
-    """What a crashed run left, and is there again: broken-off turns, queued messages, drafts, repairs."""
+    """What a crashed run left, and is there again: broken-off turns, queued messages, drafts, repairs.
+
+    `sessions` are the titles of the sessions that have any of the first three, each with its workspace.
+    """
 
     turns: int = 0
     queued: int = 0
     drafts: int = 0
     repaired: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
     def plus(self, other: RecoverySummary) -> RecoverySummary:
         """Return both together."""
@@ -44,6 +49,7 @@ class RecoverySummary:
             self.queued + other.queued,
             self.drafts + other.drafts,
             (*self.repaired, *other.repaired),
+            (*self.sessions, *other.sessions),
         )
 
     @property
@@ -57,7 +63,17 @@ class RecoverySummary:
         )
         if not any(parts):
             return tr("No work was interrupted. Sessions, drafts and layout are unchanged.")
-        return tr("Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts)))
+        recovered = tr(
+            "Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts))
+        )
+        return " ".join(filter(None, (recovered, self._sessions_text)))
+
+    @property
+    def _sessions_text(self) -> str:
+        names, more = self.sessions[:_MAX_NAMES], len(self.sessions) - _MAX_NAMES
+        if more > 0:
+            names = (*names, tr.plural(more, "%n more session", "%n more sessions"))
+        return tr("See {sessions}.", sessions=names) if names else ""
 
 
 class LogDialog(SizedDialog):

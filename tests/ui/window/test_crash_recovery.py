@@ -38,12 +38,13 @@ async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
         await rig.workspace.store.save_draft("cut-off", "half a thought")
         run = LastRun(started_ms, workspaces=(identity, "removed"))
         started = wall_clock_ms()
-        expected = RecoverySummary(turns=1, queued=1, drafts=1)
+        sessions = ("“New session” in project",)
+        expected = RecoverySummary(turns=1, queued=1, drafts=1, sessions=sessions)
         assert await find_unfinished(rig.wiring.services, run, started) == expected
         await rig.wiring.workspace_controller.open_session("cut-off")
         assert await find_unfinished(rig.wiring.services, run, started) == expected
         assert await find_unfinished(rig.wiring.services, run, wall_clock_ms() + 1) == RecoverySummary(
-            queued=1, drafts=1
+            queued=1, drafts=1, sessions=sessions
         )
         await _check_the_notice(rig)
 
@@ -51,9 +52,10 @@ async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
 async def _check_the_notice(rig: WindowRig) -> None:
     """It reports the crash and opens the log."""
     notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", rig.folder)
-    notice.show(RecoverySummary(turns=1, drafts=2))
+    notice.show(RecoverySummary(turns=1, drafts=2, sessions=("“a”", "“b”", "“c”", "“d”", "“e”")))
     assert "didn't close properly" in rig.banner_text()
     assert "1 interrupted turn and 2 drafts" in rig.banner_text()
+    assert "See “a”, “b”, “c” and 2 more sessions." in rig.banner_text()
     press(rig.window.banners, "show")
     await until(lambda: rig.window.findChildren(LogDialog), "the log")
     (dialog,) = rig.window.findChildren(LogDialog)

@@ -39,10 +39,10 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.answer_rows import AnswerRows
 from helix_desktop.ui.chat.rows.dividers import Dividers
 from helix_desktop.ui.chat.rows.handover_card import handover_card
 from helix_desktop.ui.chat.rows.row_types import (
-    AssistantRow,
     DividerRow,
     NoticeRow,
     Row,
@@ -53,8 +53,7 @@ from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.chat.rows.user_rows import UserRows
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.efforts import effort_refused_text, with_effort
-from helix_desktop.words.models import model_name
+from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.translation import Translator, translate
 
@@ -74,6 +73,7 @@ class ChatRows:
     def __init__(self, token_ratio: float = 1.0) -> None:
         """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
         self.tools, self.users, self._ends = ToolRows(), UserRows(token_ratio), TurnEnds()
+        self._answers = AnswerRows()
         self._dividers = Dividers(token_ratio)
         self._refusals: set[str] = set()  # why handovers were refused
 
@@ -89,7 +89,7 @@ class ChatRows:
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
         """Return the rows whose badge, buttons or words rewrites changed."""
-        parts = self.users, self._dividers
+        parts = self.users, self._answers, self._dividers
         rows = (row for part in parts for row in part.updated_states(transcript))
         return [*self.tools.updated_badges(transcript), *rows]
 
@@ -157,14 +157,9 @@ class ChatRows:
         yield self._dividers.on_changes(seq, changes, transcript, has_card=card is not None)
 
     def _assistant_rows(self, recorded: RecordedEvent, event: AssistantSpoke) -> Iterator[Row]:
-        if event.text.strip():
-            yield AssistantRow(
-                RowKey(recorded.seq),
-                event.text,
-                recorded.at,
-                with_effort(model_name(event.model, event.demo), event.effort),
-                reasoning=event.reasoning,
-            )
+        row = self._answers.on_answer(recorded, event)
+        if row is not None:
+            yield row
         yield from self.tools.on_call(recorded.seq, event)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem
@@ -57,6 +58,18 @@ _BADGE_TEXTS: dict[Badge, TranslatableText] = {
     "recalled": text("recalled", "state of an output"),
     "pinned": text("pinned", "state of an output"),
 }
+
+_CONTEXT_NOTES: dict[MessageState, TranslatableText] = {
+    "handed_over": text("Summarized"),
+    "observed": text("Noted"),
+    "folded": text("Noted"),
+    "left_out": text("Removed from context"),
+}
+
+
+def context_note(state: MessageState) -> str:
+    """Return why a message is no longer sent; empty for one that is."""
+    return translate(_CONTEXT_NOTES.get(state, ""))
 
 
 def badge_text(badge: Badge) -> str:
@@ -174,8 +187,8 @@ def _user_name(row: UserRow) -> str:
 
 def _assistant_name(row: AssistantRow) -> str:
     model = row.model or tr("Assistant")
-    if row.side_note:
-        model = tr("{model}, {note}", "a side answer", model=model, note=row.side_note)
+    if note := row.side_note or row.context_note:
+        model = tr("{model}, {note}", "a side answer", model=model, note=note)
     if row.waiting_since_ms:
         return tr("{model}, not answering yet", model=model)
     return tr("{model}, writing", model=model) if row.streaming else model

@@ -119,7 +119,8 @@ class AssistantRow:
     """One answer of the model, as Markdown; `streaming` while it still grows.
 
     `waiting_since_ms` is when the model was called, while it is silent. `side_note` says of an answer beside
-    the conversation that it is one, and what it cost.
+    the conversation that it is one, and what it cost. `context_note` says why it is no longer sent, if it
+    isn't.
     """
 
     key: RowKey
@@ -130,6 +131,7 @@ class AssistantRow:
     reasoning: str = ""
     side_note: str = ""
     waiting_since_ms: int = 0
+    context_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,24 +7,14 @@ from dataclasses import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import MessageState, MessageStates
+from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
-from helix_desktop.words.translation import translate
-
-text = TextContext("Chat")
-
-_CONTEXT_NOTES: dict[MessageState, TranslatableText] = {
-    "handed_over": text("Summarized"),
-    "observed": text("Noted"),
-    "folded": text("Noted"),
-    "left_out": text("Removed from context"),
-}
 
 
 class UserRows:
@@ -59,7 +49,7 @@ class UserRows:
         states = MessageStates(transcript)
         changed = []
         for key, row in self._rows.items():
-            note = translate(_CONTEXT_NOTES.get(states.state_of(key.seq), ""))
+            note = context_note(states.state_of(key.seq))
             if note != row.context_note:
                 changed.append(replace(row, context_note=note))
         self._rows |= {row.key: row for row in changed}

@@ -136,7 +136,9 @@ def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator
 def check_a_message_that_is_no_longer_sent_says_so(simulator: SessionSimulator) -> None:
     sent = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
     for row in rows_from_log(simulator.log)[1]:
-        if isinstance(row, UserRow) and not row.is_side:
+        if not isinstance(row, UserRow | AssistantRow):
+            continue
+        if not (row.is_side if isinstance(row, UserRow) else row.side_note):
             assert bool(row.context_note) == (row.key.seq not in sent)
 
 
