@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from difflib import get_close_matches
+from heapq import nlargest
+from itertools import dropwhile
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.encoding import utf16_encoding
@@ -13,6 +15,10 @@ from helix_desktop.tools.arguments import Arguments
 
 _SHOWN_LINES = 5
 _SIMILAR_LINES, _SIMILAR_CHARS = 20, 1_500  # of the file, shown for a text that is only alike
+_LEAST_RATIO = 0.7  # of equal characters in a line that is like another one
+_LEAST_COMPARED_CHARS, _MAX_COMPARED_CHARS = 8, 400
+_COMPARED_LINES = 50  # those with the most words in common: all of a large file would take seconds
+_WORD = re.compile(r"\w+")
 _LINE_NUMBERS = re.compile(r"^\d+:", re.MULTILINE)  # as a range of lines is read
 _BOM = "\ufeff"
 _READ_AGAIN = "Read the file again."
@@ -107,12 +113,41 @@ def _similar_text_hint(data: str, old: str) -> str:
     """Return what to do, with the lines of the file from the first that is like the first of `old`."""
     if _LINE_NUMBERS.sub("", old) in data:
         return "It is there without the line numbers: leave them out."
-    squeeze: Callable[[str], str] = lambda line: "".join(line.split())  # noqa: E731 - one use, two places
     own_lines, lines = old.splitlines(), data.replace("\r\n", "\n").split("\n")  # as read_file numbers them
-    expected = next((squeeze(line) for line in own_lines if line.strip()), "")
-    for number, line in enumerate(lines):
-        if expected and squeeze(line) == expected:
-            count = min(len(own_lines), _SIMILAR_LINES)
-            excerpt = "\n".join(lines[number : number + count])[:_SIMILAR_CHARS].rstrip("\n")
-            return f"Line {number + 1} is like its first line. From there the file has:\n{excerpt}"
-    return _READ_AGAIN
+    number = _similar_place(list(map(_squeeze, lines)), list(map(_squeeze, own_lines)))
+    if number is None:
+        return _READ_AGAIN
+    excerpt = "\n".join(lines[number : number + min(len(own_lines), _SIMILAR_LINES)])
+    return (
+        f"Line {number + 1} is like its first line. From there the file has:\n"
+        f"{excerpt[:_SIMILAR_CHARS].rstrip(chr(10))}"
+    )
+
+
+def _squeeze(line: str) -> str:
+    return "".join(line.split())
+
+
+def _similar_place(lines: list[str], own_lines: list[str]) -> int | None:
+    """Return the index of the line that is like the first of `own_lines`, where most of the others follow."""
+    own_lines = list(dropwhile(lambda line: not line, own_lines))
+    expected = own_lines[0] if own_lines else ""
+    near = [expected] if expected in lines else _near_lines(lines, expected)
+    places = [index for index, line in enumerate(lines) if line and line in near]
+
+    def count_equal(place: int) -> int:
+        return sum(own == line for own, line in zip(own_lines, lines[place:], strict=False))
+
+    return max(places, key=count_equal, default=None)
+
+
+def _near_lines(lines: list[str], expected: str) -> list[str]:
+    """Return the line that differs least from `expected`, at most one; none for a short line."""
+    if not _LEAST_COMPARED_CHARS <= len(expected) <= _MAX_COMPARED_CHARS:
+        return []
+    words = set(_WORD.findall(expected))
+    compared = dict.fromkeys(line for line in lines if 0 < len(line) <= _MAX_COMPARED_CHARS)
+    likely = nlargest(
+        _COMPARED_LINES, compared, key=lambda line: len(words.intersection(_WORD.findall(line)))
+    )
+    return get_close_matches(expected, likely, 1, _LEAST_RATIO)

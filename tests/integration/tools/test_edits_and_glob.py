@@ -87,6 +87,35 @@ async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root
         await make_tools(root).run(call)
 
 
+@pytest.mark.parametrize(
+    ("old_text", "shown"),
+    [
+        (
+            "    if args.json: # as JSON\n",
+            "Line 2 is like its first line. From there the file has:\n    if args.json:",
+        ),
+        (
+            "    if args.json:\n        done(3)\nold",
+            "Line 4 is like .*\n    if args.json:\n        done\\(3\\)",
+        ),
+        (
+            "newest N entries of each session (all)",
+            "Line 6 .*\nnewest entries of each session \\(default: all\\)$",
+        ),
+        ("}\n", "Read the file again.$"),
+    ],
+)
+async def test_the_line_that_differs_least_is_shown(root: Path, old_text: str, shown: str) -> None:
+    """Of several, that where more of the lines behind it are the same; for a bracket none."""
+    text = (
+        "head\n    if args.json:\n        begin()\n    if args.json:\n        done(3)\n"
+        "newest entries of each session (default: all)\n"
+    )
+    (root / "src" / "a.py").write_text(text)
+    with pytest.raises(ToolError, match=shown):
+        await make_tools(root).run(make_call("edit_file", path="src/a.py", old_text=old_text, new_text="x"))
+
+
 async def test_a_failing_write_rolls_back_the_previous_ones(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
