@@ -17,7 +17,7 @@ import msgspec
 MAX_IDENTIFIED_CHARS = 256 * 1024  # of one text: reading names takes about 0.1 µs a character
 MAX_LENGTH = 160  # characters; what is longer is data
 _MAX_ROW = 1_000  # characters of a row of a search without a space
-_RUN = re.compile(r"[\w./@~+#:-]{3,}")
+_RUN = re.compile(r"(?<![\w./@~+#:-])[\w./@~+#:-]{3,}+(?!…)")  # what an ellipsis cuts is the name of nothing
 _SUFFIX = (
     r"\.(?:"
     r"bash|bat|c|cc|cfg|conf|cpp|cs|css|csv|env|gif|go|gradle|h|hpp|html|ini|ipynb|"

@@ -13,6 +13,7 @@ _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
 _NAME_OVERHEAD = 4  # characters
 _FIRST_DIGITS = 8  # of a UUID, before its first hyphen: patterns that begin with a sign are found fast
 _UUID = re.compile(r"-(?<=[0-9a-f]{8}-)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])")
+_BLOBS = re.compile(r"^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})", re.MULTILINE)  # of a file in a diff
 _FIELD = re.compile(r"=([0-9a-f]{12,})(?![\w-])")
 _OPENING = "[Names in the part not shown: "
 
@@ -57,10 +58,11 @@ def names_in_output(text: str, max_names: int) -> tuple[str, ...]:
 
 
 def _single_ids(text: str) -> set[str]:
-    """Return the parts of UUIDs, and of values such as `trace=`, that occur once: nobody looks for one.
+    """Return the parts of UUIDs, values such as `trace=` and git blobs that occur once: nobody looks for one.
 
     Those of single requests fill a log.
     """
     uuids = (text[match.start() - _FIRST_DIGITS : match.end()] for match in _UUID.finditer(text))
-    counts = Counter(chain(uuids, _FIELD.findall(text)))
+    blobs = chain.from_iterable(_BLOBS.findall(text))
+    counts = Counter(chain(uuids, _FIELD.findall(text), blobs))
     return {part for value, count in counts.items() if count == 1 for part in value.split("-")}

@@ -23,6 +23,8 @@ _TAIL_CHARS = 20_000  # characters of an output in which an error line is looked
 _SAME_SHAPE = 3  # lines that differ in numbers only
 _GAP = "…"
 _SAYS_WHY = re.compile(r"^E {2,}\S|(?:Error|Exception|error|ERROR|fatal|FATAL)\b[^:]{0,40}: *\S")
+_FAILED_TEST = re.compile(r"(?:FAILED|ERROR) \S+::|--- FAIL: |test \S+ \.\.\. FAILED|\s*● .+ \u203a ")
+_FAILED_TESTS, _FAILED_TEST_CHARS = 3, 160  # of a run, that are named; characters of each line
 _FIGURE = re.compile(
     r"[#=:\d](?:"  # begins with one set of characters: the search skips all others at once
     r"(?<=#)\d{1,7}\b|(?<=[=:])\s*-?\d[\d.,]*\b"
@@ -75,6 +77,13 @@ def error_line(text: str) -> str:
             found[-1 if _SAYS_WHY.search(part) else error.rank] = part.strip()
     informative = next((found[rank] for rank in (-1, REPORT, RESULT, MENTION) if rank in found), "")
     return without_direction_signs(informative)
+
+
+def failure_lines(text: str) -> list[str]:
+    """Return the lines of a command's output that name what failed: of tests up to three, else one line."""
+    lines = text[-_TAIL_CHARS:].splitlines()
+    failed = [line for line in lines if _FAILED_TEST.match(line)][:_FAILED_TESTS] or [error_line(text)]
+    return [without_direction_signs(cut_between_words(line, _FAILED_TEST_CHARS)) for line in failed if line]
 
 
 def shorten_output(text: str, cap: int) -> str:

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from helix_desktop.context.intake.describe import describe_edits
+from helix_desktop.context.intake.error_lines import RESULT, find_error
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
     ShortenOutput,
     described_result,
     error_line,
+    failure_lines,
     informative_source_lines,
     last_informative_line,
     shorten_output,
@@ -20,7 +23,8 @@ from helix_desktop.context.summaries.informative_lines import (
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
-from helix_desktop.domain.text_format import utc_day
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import ellipsize, utc_day
 from helix_desktop.domain.tool_call_target import tool_kind
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
@@ -28,6 +32,7 @@ _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, a
 _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
 _OF_SOURCE = 300  # of source that was read, in a note: its constants and limits
 _CALLS = 300  # characters of a call's arguments, and of an output's target
+_EDITS = 180  # characters of the first new lines of a call's edits
 _INFORMATIVE_CAP = 120  # characters of an output's informative line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
@@ -134,13 +139,27 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
             body = described if answer.about else _first_and_informative_line(answer)
             if of_source and tool_kind(answer.name) == "read":
                 body = "\n".join(filter(None, (body, informative_source_lines(answer.text, of_source))))
+            elif tool_kind(answer.name) == "command" and _says_failure(answer, body):
+                body = "\n".join([body, *(line for line in failure_lines(answer.text) if line not in body)])
             return TranscriptLine(_output_opening(item.seq, answer), body)
         case AssistantSpoke(text=text, calls=calls):
-            names = ", ".join(dict.fromkeys(call.name for call in calls))
+            names = ", ".join(dict.fromkeys(map(_call_with_edits, calls)))
             end, max_chars = (f" -> calls {names}", _FOLDED) if calls else ("", _CONCLUSION)
             return TranscriptLine(f"e{item.seq} assistant: ", text, end, max_chars)
         case _:
             return _item_line(item, _FOLDED)
+
+
+def _says_failure(answer: ToolAnswered, body: str) -> bool:
+    """Return True for a command that failed, or that says of tests that some did, whatever its exit code."""
+    error = find_error(body)
+    return not answer.ok or bool(answer.exit_code) or (error is not None and error.rank == RESULT)
+
+
+def _call_with_edits(call: ToolCall) -> str:
+    """Return the name of a call, of one that edits files with the first new lines of some edits."""
+    edits = describe_edits(call.arguments)
+    return f"{call.name} ({escape_markers(ellipsize(edits, _EDITS))})" if edits else call.name
 
 
 def _first_and_informative_line(answer: ToolAnswered) -> str:

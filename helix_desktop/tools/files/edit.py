@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -138,10 +139,4 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
         changes[rel] = FileWrite(
             rel, first.before if first else before, first.stamp if first else stamp, after, note
         )
-    return [_with_note(change) for change in changes.values()]
-
-
-def _with_note(change: FileWrite) -> FileWrite:
-    sizes = f"{len(change.before or b''):,} -> {len(change.after):,} bytes"
-    note = f"Edited {change.path}: {change.note} ({sizes})."
-    return FileWrite(change.path, change.before, change.stamp, change.after, note)
+    return [replace(change, note=f"Edited {change.path}: {change.note}.") for change in changes.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +12,9 @@ from helix_desktop.context.summaries.transcript_lines import (
     transcript_lines,
     truncate_middle,
 )
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import NASTY_TEXTS
 
 
@@ -46,3 +48,29 @@ def test_source_in_a_note_stands_with_its_constants() -> None:
     (line,) = transcript_lines(items, [fold])
     assert line.text == "e3 tool read_file link.py: link\n| MAX_LINKS = 2_000\n| if level > 32:"
     assert [line.text for line in brief_lines(items)] == ["e3 tool read_file link.py: link"]
+
+
+def test_a_note_names_the_tests_that_failed_and_what_was_edited() -> None:
+    """A summary is written from it: a count alone, or that something was replaced, says nothing.
+
+    Whether the command says so with its exit code or not, as before a pipe.
+    """
+    digest = "ab" * 32
+    failed = "FAILED tests/test_link.py::test_levels - assert 31 == 32"
+    text = f"exit code 0\nE       assert 31 == 32\n{failed}\n1 failed, 120 passed in 3.98s\n"
+    run = ToolAnswered("c1", "run_command", text, digest, 9, 9, 9, about='exit 0, "1 failed, 120 passed"')
+    edits = [
+        {"path": "a.py", "old_text": "a = 1", "new_text": "a = 1\nlevel = 32"},
+        {"old_text": "", "new_text": 1},
+    ]
+    one = msgspec.json.encode(edits[0]).decode()
+    many = msgspec.json.encode({"edits": edits[:1] * 2}).decode()
+    odd = msgspec.json.encode({"edits": edits}).decode()
+    calls = [ToolCall(name, name, text) for name, text in (("edit", one), ("multi", many), ("odd", odd))]
+    events: tuple[AssistantSpoke | ToolAnswered, ...] = (
+        msgspec.structs.replace(run, exit_code=0),
+        AssistantSpoke("", "lab/m", 1, tuple(calls)),
+    )
+    result, spoken = brief_lines(LogItem(seq, 0, 1, 1, event, 9, 9) for seq, event in enumerate(events))
+    assert result.text == f"e0 tool run_command  exit 0: 1 failed, 120 passed\n| {failed}"
+    assert spoken.text == "e1 assistant:  -> calls edit (level = 32), multi (level = 32 | level = 32), odd"
