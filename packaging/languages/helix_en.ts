@@ -23368,6 +23368,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/window_drops.py" />
+            <source>Drop to import “{file}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/window_drops.py" />
             <source>Drop to open “{folder}” as a workspace</source>
             <translation type="unfinished" />
         </message>

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import ui_font
@@ -38,6 +39,12 @@ class DragContent:
     has_image: bool = False
     has_text: bool = False
     left_out: int = 0
+
+    @property
+    def archive(self) -> Path | None:
+        """Return the exported workspace or session that is dragged, if it is that alone."""
+        alone = self.files[0] if len(self.files) == 1 and not (self.folders or self.left_out) else None
+        return alone if alone is not None and alone.suffix.lower() == SUFFIX else None
 
     @property
     def is_for_message(self) -> bool:

@@ -1,4 +1,4 @@
-"""Drops anywhere on the window: a folder opens as a workspace; of anything else it says where it can go."""
+"""Drops anywhere on the window: folders open, exports are imported; of all else it says where it can go."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class WindowDrops(QObject):
     """Takes what no part of the window takes itself."""
 
     folder_dropped = Signal(str)
+    archive_dropped = Signal(str)
 
     def __init__(self, window: QWidget, covered: QWidget) -> None:
         """`covered` is the part of the window that says what a drop does."""
@@ -29,16 +30,18 @@ class WindowDrops(QObject):
         """Handle the drags and drops of the window."""
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
-            self.hint.show_words(_words(dragged), is_refusal=not dragged.folders)
+            self.hint.show_words(_words(dragged), is_refusal=not _is_taken(dragged))
             answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
             answer_drag(event, is_accepted=not self.hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self.hint.hide()
-            folders = read_drag(event.mimeData()).folders
-            answer_drag(event, is_accepted=bool(folders))
-            if folders:
-                self.folder_dropped.emit(str(folders[0]))
+            dragged = read_drag(event.mimeData())
+            answer_drag(event, is_accepted=_is_taken(dragged))
+            if dragged.folders:
+                self.folder_dropped.emit(str(dragged.folders[0]))
+            elif dragged.archive is not None:
+                self.archive_dropped.emit(str(dragged.archive))
         elif event.type() is QEvent.Type.DragLeave:
             self.hint.hide()
         else:
@@ -46,11 +49,17 @@ class WindowDrops(QObject):
         return True
 
 
+def _is_taken(dragged: DragContent) -> bool:
+    return bool(dragged.folders or dragged.archive)
+
+
 def _words(dragged: DragContent) -> str:
     """Return what a drop on the window does, or why it does nothing."""
     if dragged.folders:
         folder = escape_hidden_name(dragged.folders[0].name)
         return tr("Drop to open “{folder}” as a workspace", folder=folder)
+    if dragged.archive is not None:
+        return tr("Drop to import “{file}”", file=escape_hidden_name(dragged.archive.name))
     if dragged.is_for_message:
         return tr("Only a folder can be opened here. Drop files, text and cached outputs on the chat.")
     return tr("Only files, folders, images and text can be dropped.")

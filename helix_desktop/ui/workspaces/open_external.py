@@ -50,6 +50,7 @@ class ExternalOpenController:
         self._is_asking = False
         start = context.async_actions.start
         import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
+        self._window.drops.archive_dropped.connect(lambda path: start(self.import_file(Path(path)), "import"))
         context.window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
         context.window.sidebar.session_list.link_requested.connect(self._copy_session_link)
         context.views.cache.entry_actions.link_requested.connect(self._copy_entry_links)

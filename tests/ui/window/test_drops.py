@@ -105,10 +105,23 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         assert enter(rig.window, urls(folder))
         QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
         assert hints(signs) == []
+        await _check_an_archive(rig, signs, tmp_path)
         before = rig.workspace.id
         assert enter(rig.window, urls(folder))
         drop(rig.window, urls(folder))
         await until(lambda: rig.wiring.active_workspace.id != before, "the folder is a workspace")
+
+
+async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: Path) -> None:
+    """One exported workspace is imported, wherever it is dropped; here it is damaged."""
+    archive = folder / "out.helix"
+    archive.write_bytes(b"not an archive")
+    for place in (rig.chat, rig.window):
+        enter(place, urls(archive))
+    assert hints(signs) == ["Drop to import “out.helix”"]
+    drop(rig.window, urls(archive))
+    await until(lambda: "This file can't be imported." in rig.banner_text(), "what is wrong with it")
+    assert len(rig.attachment_labels()) == 3, "it isn't attached"
 
 
 async def test_text_and_links_are_copied_into_the_message(qapp: QApplication, tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ class MessageDrops(QObject):
         return True
 
     def _takes(self, dragged: DragContent) -> bool:
+        if dragged.archive is not None:
+            return False  # the window imports it
         return dragged.is_for_message and (self._takes_folders or not dragged.folders)
 
     def _drop(self, event: QDropEvent, dragged: DragContent) -> None:
