@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.services.attached_folders import MAX_LISTED, list_folder
 from helix_desktop.ui.design.drops import DropHint
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
