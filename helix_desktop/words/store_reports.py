@@ -167,13 +167,20 @@ def import_summary(result: ImportResult) -> str:
     """Return a text of what an import added."""
     new, extended, unchanged = len(result.new), len(result.extended), len(result.unchanged)
     apart, busy = len(result.apart), len(result.busy)
+    trashed = set(result.trashed)
+    new_trashed, old_trashed = (
+        len(trashed.intersection(result.new)),
+        len(trashed.intersection(result.unchanged)),
+    )
     sessions = [
-        (
-            new,
-            _with_parts(tr.plural(new, "%n new", "%n new", "sessions"), _trashed_part(len(result.trashed))),
-        ),
+        (new, _with_parts(tr.plural(new, "%n new", "%n new", "sessions"), _trashed_part(new_trashed))),
         (extended, tr.plural(extended, "%n extended", "%n extended", "sessions")),
-        (unchanged, tr.plural(unchanged, "%n unchanged", "%n unchanged", "sessions")),
+        (
+            unchanged,
+            _with_parts(
+                tr.plural(unchanged, "%n unchanged", "%n unchanged", "sessions"), _trashed_part(old_trashed)
+            ),
+        ),
         (apart, tr.plural(apart, "%n added as a separate session", "%n added as separate sessions")),
         (busy, tr.plural(busy, "%n skipped because it is open", "%n skipped because they are open")),
     ]

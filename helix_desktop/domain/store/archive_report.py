@@ -50,7 +50,7 @@ class ImportResult(msgspec.Struct, frozen=True):
     """The result of an import: counts of entries, and the sessions by what was done with them.
 
     `apart` are the new ids of sessions that went another way here; `busy` would be extended, but are open.
-    Of the new ones, `trashed` are in the trash.
+    Of the new and unchanged ones, `trashed` are in the trash.
     """
 
     name: str

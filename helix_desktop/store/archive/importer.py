@@ -117,7 +117,15 @@ class _Importer:
                 ),
                 text("Everything imported so far is complete. Import again to continue."),
             ) from error
+        await self._note_trashed()
         return self._result
+
+    async def _note_trashed(self) -> None:
+        """Note which of the unchanged sessions are in the trash here: they are not in the list."""
+        if self._result.unchanged:
+            trashed = {session.id for session in (await self._store.retention.trash()).sessions}
+            found = (session for session in self._result.unchanged if session in trashed)
+            self._result = msgspec.structs.replace(self._result, trashed=(*self._result.trashed, *found))
 
     async def _add_content(self, content: ArchivedContent) -> None:
         self._group.append(content)

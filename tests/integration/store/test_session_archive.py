@@ -53,6 +53,8 @@ async def test_a_session_is_exported_with_all_that_it_leads_to(tmp_path: Path) -
     imported = await import_store(other, done.path)
     assert (imported.new, imported.trashed, imported.missing) == (("s", "sub"), ("s",), ())
     assert translate(import_summary(imported)).endswith("Sessions: 2 new (1 in the trash).")
+    again = translate(import_summary(await import_store(other, done.path)))
+    assert again.endswith("Sessions: 2 unchanged (1 in the trash).")
     for session_id in ("s", "sub"):
         assert await other.events(session_id) == await store.events(session_id)
         assert await other.draft(session_id) == await store.draft(session_id)
