@@ -67,7 +67,7 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
     ripgrep = Ripgrep(find_ripgrep(), environment)
     commands = CommandContext(root.resolve(), jail, environment, setup.sandbox_provider, grants, ScratchDir())
     tools: list[Tool[Any]] = [
-        ReadFile(jail),
+        ReadFile(jail, ripgrep),
         ListDirectory(jail),
         FindFiles(jail, ripgrep),
         SearchText(jail, ripgrep),

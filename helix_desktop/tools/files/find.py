@@ -19,6 +19,7 @@ from helix_desktop.tools.process.runner import ProcessResult
 from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_FILES = 1_000
+_MAX_PLACES = 3  # of one name: more say nothing of the one that is looked for
 _MAX_PATTERN = 400  # characters of a pattern
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|\{[^{}/]*\}|.", re.DOTALL)
 
@@ -64,6 +65,18 @@ async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoo
         return root, await asyncio.to_thread(_without_ignored, jail, root, result)
     finally:
         await release_folder(search_root)
+
+
+async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
+    """Return where files with the name of a missing one are; empty if they are nowhere, or in many places."""
+    name = path.rpartition("/")[2]
+    try:
+        _, result = await list_files(jail, ripgrep, ".")
+    except ToolError:
+        return ""
+    paths = (normalize_path(found.decode(errors="replace")) for found in result.output.split(b"\0"))
+    places = [escape_hidden_name(found) for found in paths if found.rpartition("/")[2] == name]
+    return f"There is {' and '.join(places)}." if 0 < len(places) <= _MAX_PLACES else ""
 
 
 def _without_ignored(jail: Jail, root: SearchRoot, result: ProcessResult) -> ProcessResult:

@@ -25,8 +25,10 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.file_versions import version_of
+from helix_desktop.tools.files.find import same_name_hint
 from helix_desktop.tools.files.ignore import LEFT_OUT
 from helix_desktop.tools.files.jail import Jail, OpenFile, near_name_hint
+from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.tool import Tool, UnguardedTool
 
 _text = TextContext("Tools")
@@ -50,8 +52,8 @@ class ReadFile(Tool[ReadFileArguments]):
     name = "read_file"
     arguments_type = ReadFileArguments
 
-    def __init__(self, jail: Jail) -> None:
-        self._jail = jail
+    def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
+        self._jail, self._ripgrep = jail, ripgrep
 
     async def approval_request(self, call_id: str, args: ReadFileArguments) -> ApprovalRequest | None:
         """Return the approval request for a file that may hold keys; None for others and unreadable ones."""
@@ -74,16 +76,18 @@ class ReadFile(Tool[ReadFileArguments]):
         self, call_id: str, args: ReadFileArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """Return the file's content. Raises ToolError."""
-        return await asyncio.to_thread(self._read, args)
+        try:
+            return await asyncio.to_thread(self._read, args)
+        except ToolError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            hint = await same_name_hint(self._jail, self._ripgrep, args.path)
+            hint = hint or await asyncio.to_thread(near_name_hint, self._jail, args.path)
+            raise ToolError(error.what, error.why, hint) from error
 
     def _read(self, args: ReadFileArguments) -> ToolResult:
-        try:
-            with self._jail.open_file(args.path) as opened:
-                return msgspec.structs.replace(_read(opened, args), files=(version_of(opened),))
-        except ToolError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                raise ToolError(error.what, error.why, near_name_hint(self._jail, args.path)) from error
-            raise
+        with self._jail.open_file(args.path) as opened:
+            return msgspec.structs.replace(_read(opened, args), files=(version_of(opened),))
 
 
 def _read(open_file: OpenFile, args: ReadFileArguments) -> ToolResult:

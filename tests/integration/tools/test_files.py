@@ -101,6 +101,8 @@ async def test_an_image_that_no_provider_accepts_is_described(root: Path) -> Non
     [
         ({"path": "nope.txt"}, r"no such file .* List its folder"),
         ({"path": "src/no/deep/x.py"}, r"no such file .* Its folder is not there either: list src\.$"),
+        ({"path": "a.py"}, r"no such file .* There is src/a\.py\.$"),
+        ({"path": "src/no/deep/b.txt"}, r"no such file .* There is src/b\.txt\.$"),
         ({"path": "src/aa.py"}, r"no such file .* nearest name there is src/a\.py\.$"),
         ({"path": "src"}, "is a folder"),
         ({"path": "src/a.py/x"}, "not a folder"),
