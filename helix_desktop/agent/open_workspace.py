@@ -55,8 +55,9 @@ class OpenWorkspace:
         models: Model | ModelRoles,
         is_read_only: bool = False,
         configured_models: ConfiguredModels | None = None,
+        ratios: dict[str, float] | None = None,
     ) -> None:
-        """Without `configured_models` every session follows the workspace's models."""
+        """Without `configured_models` every session follows the workspace's models; `ratios` as there."""
         self.id = workspace_id
         self.is_read_only = is_read_only
         self._policy = policy
@@ -69,7 +70,7 @@ class OpenWorkspace:
             services.line_search,
         )
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
-        self.models = SessionModels(services, lambda: self.policy, models, configured_models)
+        self.models = SessionModels(services, lambda: self.policy, models, configured_models, ratios)
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
         self.fallbacks = WorkspaceFallbacks(self.store, self._open_log)
         self.changes = WorkspaceChanges(

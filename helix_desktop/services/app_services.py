@@ -109,6 +109,7 @@ class AppServices:
         self._workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._token_ratios: dict[str, float] = {}  # they belong to the model, not to a workspace
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
@@ -180,7 +181,9 @@ class AppServices:
         )
         self._stores[workspace_id] = store
         configured_models = WorkspaceModels(self.models, lambda: self.registry.get(workspace_id))
-        workspace = OpenWorkspace(workspace_id, session_services, policy, roles, read_only, configured_models)
+        workspace = OpenWorkspace(
+            workspace_id, session_services, policy, roles, read_only, configured_models, self._token_ratios
+        )
         if tools:
             tools.listen(workspace.refresh_tools)
         if isinstance(store, SharedStore):

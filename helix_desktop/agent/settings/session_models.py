@@ -24,7 +24,7 @@ class SessionModels:
     """The models of one workspace: those of all its sessions, those chosen for one, those of subagents.
 
     `shared` are the settings of the sessions that follow the workspace. `ratios` maps model labels to the
-    provider's tokens per token of our count, as measured so far.
+    provider's tokens per token of our count, as measured so far, in other workspaces too if these share it.
     """
 
     def __init__(
@@ -33,10 +33,11 @@ class SessionModels:
         policy: Callable[[], ContextPolicy],
         models: Model | ModelRoles,
         configured_models: ConfiguredModels | None = None,
+        ratios: dict[str, float] | None = None,
     ) -> None:
         """`policy` returns the workspace's policy. Without `configured_models` no session has a choice."""
         self._services, self._policy, self._configured_models = services, policy, configured_models
-        self.ratios: dict[str, float] = {}
+        self.ratios = {} if ratios is None else ratios
         self.shared = RunSettings(services, policy, models, self.ratios)
         self._overrides_choices = False  # True if one model answers in every session
         self._sessions: dict[str, SessionRunSettings] = {}  # of top-level sessions, by session id

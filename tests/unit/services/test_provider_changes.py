@@ -12,7 +12,8 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.messages import Message, ModelRequest, Usage
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.provider_changes import ProviderChanges, updated_label
 from tests.support.model_contract import final_response
@@ -57,6 +58,23 @@ async def test_a_renamed_provider_keeps_its_models_where_they_were_used(
     record = services.registry.get(workspace.id)
     assert (record.model, record.summary) == ("", "")
     assert not services.settings.providers
+
+
+async def test_a_new_workspace_begins_with_what_is_known_of_its_model(
+    services: AppServices, tmp_path: Path
+) -> None:
+    """How its provider counts belongs to the model; a workspace opened before has learned it."""
+    changes, folders = ProviderChanges(services), [tmp_path / "one", tmp_path / "two"]
+    await changes.save(BOX, "", "")
+    await changes.use("", "box/small")
+    for folder in folders:
+        folder.mkdir()
+    one, two = [await services.open_workspace(services.registry.add(folder).id) for folder in folders]
+    usage = Usage(1_300, 5)
+    reported = AssistantSpoke("Done.", "box/small", 2, usage=usage, estimate=1_000)
+    await (await one.create_session("One")).session.record(UserSpoke("Go.", 2), reported)
+    conversation = await two.create_session("Two")
+    assert conversation.window.measure()[1].ratio == 1.3
 
 
 @pytest.mark.parametrize("name", ["box", "demo"])
