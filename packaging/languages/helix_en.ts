@@ -5857,6 +5857,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <source>{tokens} sent earlier</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_rows.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />

@@ -37,7 +37,7 @@ class RewriteState:
     def __init__(self) -> None:
         self.by_seq: dict[int, Undoable] = {}
         self.observations: dict[int, ObservationsMade] = {}
-        self.undone: set[int] = set()
+        self.undone: dict[int, int] = {}  # the seq of the undoing, by that of the rewrite
         self.pinned: frozenset[int] = frozenset()
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
@@ -54,7 +54,7 @@ class RewriteState:
         copied.by_seq, copied.observations, copied.undone = (
             dict(self.by_seq),
             dict(self.observations),
-            set(self.undone),
+            dict(self.undone),
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
         copied._placed_seqs = set(self._placed_seqs)
@@ -71,9 +71,9 @@ class RewriteState:
             case Unpinned(target=target):
                 self.pinned -= {target}
             case Undone(target=target):
-                self.undone.add(target)
+                self.undone[target] = seq
             case Redone(target=target):
-                self.undone.discard(target)
+                self.undone.pop(target, None)
             case SweepMade(masked=masked):
                 self.by_seq[seq] = rewrite
                 if self.is_active(seq):
@@ -170,6 +170,13 @@ class RewriteState:
     def is_undoable(self, seq: int) -> bool:
         """Return True if that event is a rewrite that can be undone."""
         return seq in self.by_seq
+
+    def had_undone_handover(self, seq: int) -> bool:
+        """Return True if at event `seq` a handover stood in the window that was undone since."""
+        return any(
+            begin < seq < end and isinstance(self.by_seq.get(begin), HandoverMade)
+            for begin, end in self.undone.items()
+        )
 
     def is_active(self, seq: int) -> bool:
         """Return True if a rewrite is active.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
 from math import floor
 from statistics import median
 from typing import Literal
@@ -195,17 +197,22 @@ def _half_left(report: ReportedUsage, ratio: float) -> float:
 
 
 def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
-    """Return the newest report of a model, by its label, in a session; None without one."""
+    """Return the newest report of a model, by its label, in a session; None without one.
+
+    It is one from before a handover, if that was undone since: what it counted is in the window again.
+    """
     reports = _reports(transcript, model)
-    if not reports or (usage := reports[0][1].usage) is None:
+    had_handover = transcript.rewrites.had_undone_handover
+    before = (report for report in _reported(transcript, model) if not had_handover(_sent_after(report)))
+    seq, response = next(before, reports[0] if reports else (0, None))
+    if response is None or (usage := response.usage) is None:
         return None
-    seq, response = reports[0]
     return ReportedUsage(
         input=usage.input,
         estimate=response.estimate,
         ratio=calibrated_ratio(reports),
         reports=len(reports),
-        unchanged=transcript.last_rewrite_seq <= (response.sent_after or seq),
+        unchanged=transcript.last_rewrite_seq <= _sent_after((seq, response)),
         newest=transcript.items[-1].seq == seq,
     )
 
@@ -264,13 +271,21 @@ def output_tokens(tokens: int, ratio: float) -> int:
     return round((tokens + FRAMING_TOKENS) * ratio)
 
 
+def _sent_after(report: tuple[int, AssistantSpoke]) -> int:
+    """Return an event that the request of a report came after, with each rewrite that it had."""
+    return report[1].sent_after or report[0]
+
+
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:
-    """Return the newest answers with reported input of this model, newest first, with their seqs."""
-    reports: list[tuple[int, AssistantSpoke]] = []
+    """Return what the model's calibration is made of: its newest answers with reported input."""
+    return list(islice(_reported(transcript, model), _REPORTS))
+
+
+def _reported(transcript: Transcript, model: str) -> Iterator[tuple[int, AssistantSpoke]]:
+    """Yield the answers with reported input of this model, newest first, with their seqs."""
     oldest = transcript.items[-_SEARCHED_MESSAGES].seq if len(transcript.items) > _SEARCHED_MESSAGES else 0
     for item in reversed(transcript.reported_items):
-        if item.seq < oldest or len(reports) == _REPORTS:
-            break
+        if item.seq < oldest:
+            return
         if isinstance(item.event, AssistantSpoke) and item.event.model == model:
-            reports.append((item.seq, item.event))
-    return reports
+            yield item.seq, item.event

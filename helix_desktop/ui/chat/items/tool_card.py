@@ -120,8 +120,14 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
     if row.tokens:
         tokens = format_token_count(round(row.tokens * token_ratio))
-        parts.append(tokens if row.form == "full" else tr("{tokens} sent", tokens=tokens))
+        parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
     return " · ".join(parts)
+
+
+def _sent_text(row: ToolRow, tokens: str) -> str:
+    if row.badge in ("", "in_window", "pinned", "recalled"):
+        return tr("{tokens} sent", tokens=tokens)
+    return tr("{tokens} sent earlier", tokens=tokens)  # now a marker or a note stands for it
 
 
 def has_menu(row: ToolRow) -> bool:

@@ -171,6 +171,7 @@ class _UsageReducer:
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
         self._transcript.apply(recorded)
+        self._find_report(self._model)
         self._recount(recorded.seq, kind)
 
     def _add_growth_point(self, seq: int) -> None:

@@ -23,8 +23,8 @@ from helix_desktop.context.window.usage_gauge import (
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
-from helix_desktop.domain.events.rewrite import Excluded
-from helix_desktop.domain.events.summary import HandoverFailed
+from helix_desktop.domain.events.rewrite import Excluded, Undone
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
@@ -94,6 +94,24 @@ def test_a_rewrite_changes_the_total_by_what_it_saves_and_its_undo_brings_it_bac
     assert before.used - now.used == pytest.approx(saved * before.ratio, abs=1)
     simulator.undo(0)
     assert measured(simulator) == before
+
+
+def test_an_undone_handover_brings_the_report_before_it_back() -> None:
+    """The reports of the short requests since say nothing about the long one."""
+    simulator = build_history(8)
+    simulator.step("Reading.", 1, usage_ratio=0.9)
+    reported = simulator.sent_requests[-1].window.estimate
+    simulator.answer_all_calls("output " * 300)
+    long = simulator.window().estimate
+    assert simulator.hand_over(400)
+    simulator.step("Reading on.", 0, usage_ratio=1.6)
+    assert simulator.window().estimate < long
+    made = next(item.seq for item in reversed(simulator.log) if isinstance(item.event, HandoverMade))
+    simulator.record(Undone(made))
+    after, estimate = measured(simulator), simulator.window().estimate
+    assert estimate > long
+    assert after.used == round(int(reported * 0.9) + (estimate - reported) * after.ratio)
+    assert not after.is_reported
 
 
 def test_the_difference_shrinks_with_the_rest_of_a_request() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from helix_desktop.agent.tool_calls.approvals import DENIED
@@ -60,6 +62,12 @@ def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> 
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
     assert "line" not in figures_text(row, 1.0)
+
+
+def test_a_preview_that_left_the_context_was_sent_earlier() -> None:
+    row = ToolRow(RowKey(2, "c"), "run_command", state="ok", form="preview", tokens=500, badge="in_window")
+    assert figures_text(row, 1.0).endswith("500 tokens sent")
+    assert figures_text(replace(row, badge="cached"), 1.0).endswith("500 tokens sent earlier")
 
 
 def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says() -> None:
