@@ -164,7 +164,7 @@ class CachePresenter:
         if not damaged:
             what = tr.plural(verified, "%n entry verified.", "%n entries verified.")
             why = tr("Their bytes match their SHA-256.")
-            self._notify(Banner(_VERIFIED, "info", what, why, workspace=workspace_id, is_brief=True))
+            self._notify(Banner(_VERIFIED, "info", what, why, workspace_id=workspace_id, is_brief=True))
             return
         self._notify(
             Banner(
@@ -178,7 +178,7 @@ class CachePresenter:
                 ),
                 tr("Their bytes no longer match their SHA-256."),
                 tr("Filter by Damaged to see them. Run the tool again to repair an entry."),
-                workspace=workspace_id,
+                workspace_id=workspace_id,
             )
         )
         self._view.refresh()

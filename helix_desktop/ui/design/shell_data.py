@@ -118,23 +118,23 @@ class Banner:
     fix: str = ""
     actions: tuple[BannerAction, ...] = ()
     dismissable: bool = True
-    workspace: str = ""
+    workspace_id: str = ""
     session_id: str = ""
     is_brief: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Return what tells it from all others: its id, and what it is about."""
-        return self.id, self.workspace, self.session_id
+        return self.id, self.workspace_id, self.session_id
 
     @property
     def is_required(self) -> bool:
         """Return True if it has to be seen until the user answers it or closes it."""
         return self.level != "info" or not self.dismissable
 
-    def applies_to(self, workspace: str, session_id: str) -> bool:
+    def applies_to(self, workspace_id: str, session_id: str) -> bool:
         """Return whether it is about what is on screen."""
-        return self.workspace in {"", workspace} and self.session_id in {"", session_id}
+        return self.workspace_id in {"", workspace_id} and self.session_id in {"", session_id}
 
 
 REFUSED_COMPACTION = "refused-compaction"
@@ -180,7 +180,7 @@ def _banner_id(error: HelixError) -> str:
     return error.what
 
 
-def error_banner(error: HelixError, workspace: str = "", session_id: str = "") -> Banner:
+def error_banner(error: HelixError, workspace_id: str = "", session_id: str = "") -> Banner:
     """Return the banner that says what went wrong, or why what was asked for cannot be done."""
     actions = tuple(BannerAction(remedy, action_label(remedy)) for remedy in error.remedies)
     level = error_level(error)
@@ -191,7 +191,7 @@ def error_banner(error: HelixError, workspace: str = "", session_id: str = "") -
         translate(error.why),
         translate(error.fix),
         actions,
-        workspace=workspace,
+        workspace_id=workspace_id,
         session_id=session_id,
     )
 

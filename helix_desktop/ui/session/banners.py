@@ -76,7 +76,7 @@ class SessionBanners(QObject):
         self._banners.remove(_SUBAGENT)
         conversation = self._session_controller.conversation
         if conversation is not None and conversation.session.transcript.parent:
-            workspace, session_id = self._banners.context_ids
+            workspace_id, session_id = self._banners.context_ids
             self._banners.show_banner(
                 Banner(
                     _SUBAGENT,
@@ -85,7 +85,7 @@ class SessionBanners(QObject):
                     tr("Only its result goes to the parent session. Messages here go to the subagent."),
                     actions=(BannerAction(_BACK, tr("Open parent session")),),
                     dismissable=False,
-                    workspace=workspace,
+                    workspace_id=workspace_id,
                     session_id=session_id,
                 )
             )
@@ -95,7 +95,7 @@ class SessionBanners(QObject):
         self._banners.remove(_BREAKER)
         conversation = self._session_controller.conversation
         if conversation is not None and planner.is_breaker_open(conversation.session.transcript):
-            workspace, session_id = self._banners.context_ids
+            workspace_id, session_id = self._banners.context_ids
             self._banners.show_banner(
                 Banner(
                     _BREAKER,
@@ -108,7 +108,7 @@ class SessionBanners(QObject):
                     ),
                     tr("Compact now, or continue: oversized requests are trimmed or stopped."),
                     (BannerAction("compact", action_label("compact")),),
-                    workspace=workspace,
+                    workspace_id=workspace_id,
                     session_id=session_id,
                 )
             )

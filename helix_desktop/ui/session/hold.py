@@ -84,9 +84,11 @@ class HoldController(QObject):
             self._banners.remove(_BANNER)
 
     def _show_banner(self, what: str, why: str, *actions: BannerAction) -> None:
-        workspace, session_id = self._banners.context_ids
+        workspace_id, session_id = self._banners.context_ids
         self._banners.show_banner(
-            Banner(_BANNER, "info", what, why, actions=actions, workspace=workspace, session_id=session_id)
+            Banner(
+                _BANNER, "info", what, why, actions=actions, workspace_id=workspace_id, session_id=session_id
+            )
         )
 
     def _set(self, on: bool) -> None:

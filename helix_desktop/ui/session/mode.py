@@ -89,7 +89,7 @@ class ModeController(QObject):
                         "Commands here can reach the network, or files outside the workspace. "
                         "Files are edited without asking."
                     ),
-                    workspace=workspace.id,
+                    workspace_id=workspace.id,
                     session_id=conversation.session.id,
                 )
             )

@@ -57,8 +57,10 @@ class ModelChangeBanner(QObject):
         if change is None:
             self._banners.remove(ModelNotChosen.WHAT)
             return
-        workspace, session_id = self._banners.context_ids
-        banner = replace(_banner(change, conversation.model), workspace=workspace, session_id=session_id)
+        workspace_id, session_id = self._banners.context_ids
+        banner = replace(
+            _banner(change, conversation.model), workspace_id=workspace_id, session_id=session_id
+        )
         self._banners.show_banner(banner)
 
     def _on_action(self, banner: str, action: str) -> None:

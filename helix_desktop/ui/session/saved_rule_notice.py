@@ -35,7 +35,7 @@ class SavedRuleNotice(QObject):
 
     def show(self, conversation: Conversation, rule: PermissionRule) -> None:
         """Show a rule of the conversation on screen."""
-        workspace, session_id = self._banners.context_ids
+        workspace_id, session_id = self._banners.context_ids
         self._rules[session_id] = conversation, rule
         is_session_rule = rule.scope == "session"
         self._banners.show_banner(
@@ -47,7 +47,7 @@ class SavedRuleNotice(QObject):
                 if is_session_rule
                 else tr("Saved rules are in Settings → Permissions."),
                 actions=(BannerAction(session_id, tr("Undo")),),
-                workspace=workspace,
+                workspace_id=workspace_id,
                 session_id=session_id,
                 is_brief=True,
             )
@@ -63,10 +63,10 @@ class SavedRuleNotice(QObject):
     def _on_action(self, banner: str, session_id: str) -> None:
         if banner != _BANNER:
             return
-        workspace, _ = self._banners.context_ids
+        workspace_id, _ = self._banners.context_ids
         self._banners.remove(_BANNER)
         conversation, rule = self._rules.pop(session_id)
-        saved = SavedRules(self._registry, workspace)
+        saved = SavedRules(self._registry, workspace_id)
         place = conversation.permissions if rule.scope == "session" else saved
         rules = conversation.permissions.rules if rule.scope == "session" else saved.rules()
         for other in rules:

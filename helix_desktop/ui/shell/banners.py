@@ -122,9 +122,9 @@ class BannerArea(Themed, QWidget):
         """Return the workspace and the session on screen, by id."""
         return self._context_ids
 
-    def set_context(self, workspace: str, session_id: str) -> None:
+    def set_context(self, workspace_id: str, session_id: str) -> None:
         """Show the banners of a workspace and session; those of others wait."""
-        self._context_ids = workspace, session_id
+        self._context_ids = workspace_id, session_id
         self._show_cards()
 
     def show_banner(self, banner: Banner) -> None:
@@ -138,10 +138,10 @@ class BannerArea(Themed, QWidget):
         self._column.addWidget(card)
         self._show_cards()
 
-    def remove(self, banner_id: str, workspace: str = "") -> None:
+    def remove(self, banner_id: str, workspace_id: str = "") -> None:
         """Take a banner of the place on screen away, or of a workspace; unknown ids are no error."""
         for banner in [banner for banner, _ in self._cards.values() if banner.id == banner_id]:
-            if banner.workspace == workspace if workspace else banner.applies_to(*self._context_ids):
+            if banner.workspace_id == workspace_id if workspace_id else banner.applies_to(*self._context_ids):
                 self._remove(banner.key)
         self._show_cards()
 

@@ -105,7 +105,7 @@ class BranchController(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or not _is_editing(conversation):
             return
-        workspace, session_id = self._banners.context_ids
+        workspace_id, session_id = self._banners.context_ids
         branch = conversation.session.transcript.branch
         is_rewound = branch is not None and branch.how == "rewind"
         self._banners.show_banner(
@@ -118,7 +118,7 @@ class BranchController(QObject):
                     BannerAction("cancel", tr("Back to the original") if is_rewound else tr("Cancel edit")),
                 ),
                 dismissable=False,
-                workspace=workspace,
+                workspace_id=workspace_id,
                 session_id=session_id,
             )
         )

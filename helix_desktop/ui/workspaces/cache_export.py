@@ -101,7 +101,7 @@ class CacheExportController(QObject):
                 what,
                 " ".join((why, damaged)) if done.damaged else why,
                 actions=(show,),
-                workspace=self._active_workspace.id,
+                workspace_id=self._active_workspace.id,
             )
         )
 

@@ -85,7 +85,7 @@ class CacheFilterController(QObject):
         self._previous = workspace_id, previous
         undo = BannerAction(_UNDO, tr("Undo"))
         self._window.banners.show_banner(
-            Banner(_CHANGED, "info", what, actions=(undo,), workspace=workspace_id)
+            Banner(_CHANGED, "info", what, actions=(undo,), workspace_id=workspace_id)
         )
 
     def _on_banner_action(self, banner: str, action: str) -> None:

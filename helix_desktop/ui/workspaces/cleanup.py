@@ -129,7 +129,7 @@ class CleanupController(QObject):
         what = tr.plural(len(left), "%n entry stays in the cache.", "%n entries stay in the cache.")
         if len(left) > 1:
             why = tr("One of them: {reason}", reason=why)
-        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=workspace.id))
+        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace_id=workspace.id))
 
     async def _agrees_to_trash(self, count: int) -> bool:
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
@@ -161,7 +161,7 @@ class CleanupController(QObject):
                 tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
                 tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
                 actions=(BannerAction(_UNDO, tr("Undo")),) if count else (),
-                workspace=workspace.id,
+                workspace_id=workspace.id,
                 is_brief=True,
             )
         )

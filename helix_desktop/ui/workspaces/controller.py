@@ -292,7 +292,7 @@ class WorkspaceController(QObject):
                     translate(error.what),
                     translate(error.why),
                     translate(error.fix),
-                    workspace=record.id,
+                    workspace_id=record.id,
                 )
             )
         await self.sidebar.refresh()

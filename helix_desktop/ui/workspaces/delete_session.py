@@ -67,7 +67,7 @@ class DeleteSessionController(QObject):
                 ),
                 _restore_text(has_branches=any(info.branch_of == session_id for info in listed)),
                 actions=(BannerAction(session_id, tr("Undo")),),
-                workspace=workspace.id,
+                workspace_id=workspace.id,
                 is_brief=True,
             )
         )

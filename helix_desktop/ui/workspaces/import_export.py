@@ -158,7 +158,7 @@ class ImportExportController(QObject):
                     "info",
                     tr("{file} imported.", file=path.name),
                     words,
-                    workspace=self._banner_workspace(workspace_id),
+                    workspace_id=self._banner_workspace(workspace_id),
                 )
             )
 
@@ -190,7 +190,9 @@ class ImportExportController(QObject):
         """Show in a banner that a file was written, with a button for its folder."""
         self._export_path = path
         action, about = BannerAction(_SHOW, tr("Show folder")), self._banner_workspace(workspace_id)
-        self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=(action,), workspace=about))
+        self._window.banners.show_banner(
+            Banner(_DONE, level, what, why, actions=(action,), workspace_id=about)
+        )
 
     def _banner_workspace(self, workspace_id: str) -> str:
         """Return the workspace of a result's banner; one that is not on screen gets its banner everywhere."""

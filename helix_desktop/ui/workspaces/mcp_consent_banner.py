@@ -56,6 +56,6 @@ class McpConsentBanner(QObject):
                     _ID, "warning", title,
                     tr("A new or changed server starts only after you approve it."),
                     actions=(BannerAction(_REVIEW, tr("Review…")),),
-                    workspace=active,
+                    workspace_id=active,
                 )
             )  # fmt: skip

@@ -93,10 +93,10 @@ class NotificationController(QObject):
         """Return True if something that ends now was long."""
         return self._clock() - self._started_s.pop(key, self._clock()) > LONG_TURN_S
 
-    def on_clicked(self, workspace: str, session_id: str) -> None:
+    def on_clicked(self, workspace_id: str, session_id: str) -> None:
         """Show the session whose notification the user clicked."""
-        if workspace:
-            self.open_requested.emit(workspace, session_id)
+        if workspace_id:
+            self.open_requested.emit(workspace_id, session_id)
 
     def _notify(
         self, kind: Notification, workspace: OpenWorkspace, session_id: str, title: str, text: str

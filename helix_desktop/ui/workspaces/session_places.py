@@ -24,7 +24,7 @@ _MOVED = "session-moved"
 class _ListMove(NamedTuple):
     """A session that was moved in the list: its workspace, from where, and to where."""
 
-    workspace: str
+    workspace_id: str
     session_id: str
     previous: ListPlace
     place: ListPlace
@@ -112,7 +112,7 @@ class SessionPlaceController(QObject):
                 _moved_text(title, pinned, archived),
                 tr("A new message unarchives it.") if archived else "",
                 actions=(BannerAction(session_id, tr("Undo")),),
-                workspace=workspace.id,
+                workspace_id=workspace.id,
                 is_brief=True,
             )
         )
@@ -121,7 +121,7 @@ class SessionPlaceController(QObject):
     async def _undo(self, session_id: str) -> None:
         self._banners.remove(_MOVED)
         moved, self._moved = self._moved, None
-        workspace = self._services.open_workspaces.get(moved.workspace) if moved is not None else None
+        workspace = self._services.open_workspaces.get(moved.workspace_id) if moved is not None else None
         if moved is None or workspace is None:
             return
         if session_id in {

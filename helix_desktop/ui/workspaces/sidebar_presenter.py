@@ -124,7 +124,7 @@ class SidebarPresenter(QObject):
                     tr("The agent can't read or change its files until the folder is back."),
                     (BannerAction(LOCATE, tr("Locate…")),),
                     dismissable=False,
-                    workspace=row.id,
+                    workspace_id=row.id,
                 )
             )
 

@@ -38,6 +38,6 @@ def _show(error: HelixError, workspace: OpenWorkspace, banners: BannerArea) -> N
             translate(error.what),
             translate(error.why),
             translate(error.fix),
-            workspace=workspace.id,
+            workspace_id=workspace.id,
         )
     )

@@ -26,7 +26,7 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     )
     await store.retention.trash_session("gone")
     dialog.show_trash(await store.retention.trash())
-    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace=rig.workspace.id))
+    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace_id=rig.workspace.id))
     asked = await _answer(dialog, "delete")
     assert "This deletes 1 session with its messages · 1 cached output, " in asked
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")

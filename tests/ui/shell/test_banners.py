@@ -87,7 +87,9 @@ def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWi
 
 def test_a_brief_banner_of_another_session_waits_until_this_is_shown(window: MainWindow) -> None:
     window.banners.set_context("w", "a")
-    window.banners.show_banner(Banner("b", "info", "Restored", workspace="w", session_id="b", is_brief=True))
+    window.banners.show_banner(
+        Banner("b", "info", "Restored", workspace_id="w", session_id="b", is_brief=True)
+    )
     timers = window.banners.findChildren(QTimer)
     assert not any(timer.isActive() for timer in timers)
     window.banners.set_context("w", "b")

@@ -189,9 +189,9 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
             await go.wait()
             return await send(*message)
 
-        async def settle_now(workspace: str) -> None:
+        async def settle_now(workspace_id: str) -> None:
             go.set()
-            await settle(workspace)
+            await settle(workspace_id)
 
         patch.setattr(rig.conversation, "send", send_late)
         patch.setattr(composer.outgoing, "settle", settle_now)
@@ -422,7 +422,7 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: dialog.entry_list.count() == 2, "one less")
     assert len((await rig.workspace.store.page()).entries) == 1
     await check_permanent_deletion(rig, dialog)
-    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace=rig.workspace.id))
+    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace_id=rig.workspace.id))
     press(dialog, "empty_trash")
     assert dialog.entry_list.count() == 1
     press(dialog, "empty_trash")

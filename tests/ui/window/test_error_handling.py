@@ -103,7 +103,7 @@ async def _check_equal_names(rig: WindowRig) -> None:
     second = await rig.open_folder("home/app")
     await rig.wiring.sidebar.refresh()
 
-    buttons = [rig.window.rail.button(workspace).workspace for workspace in (first, second)]
+    buttons = [rig.window.rail.button(workspace_id).workspace for workspace_id in (first, second)]
     assert [button.name for button in buttons] == ["app (work)", "app (home)"]
     assert {button.initials for button in buttons} == {"AP"}
     assert buttons[0].color != buttons[1].color

@@ -104,7 +104,7 @@ class RevertFlow:
             name = revert_name(done.plan.scope)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
         banner = Banner(
-            _DONE, "info", what, why, actions=actions, workspace=workspace.id, session_id=session_id
+            _DONE, "info", what, why, actions=actions, workspace_id=workspace.id, session_id=session_id
         )
         self._window.banners.show_banner(replace(banner, is_brief=True))
 

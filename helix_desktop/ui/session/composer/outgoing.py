@@ -45,20 +45,20 @@ class OutgoingMessages:
         """Forget a message whose text is stored."""
         self._messages.remove(message)
 
-    async def settle(self, workspace: str) -> None:
+    async def settle(self, workspace_id: str) -> None:
         """Wait until those of a workspace are recorded, or in the drafts of their sessions again."""
-        tasks = [message.task for message in self._in(workspace) if message.task is not None]
+        tasks = [message.task for message in self._in(workspace_id) if message.task is not None]
         if tasks:
             await asyncio.wait(tasks)
 
-    def change(self, change: Callable[[Draft], Draft], workspace: str) -> None:
+    def change(self, change: Callable[[Draft], Draft], workspace_id: str) -> None:
         """Change the texts of those of a workspace that could not be settled, and what goes along."""
-        for message in self._in(workspace):
+        for message in self._in(workspace_id):
             draft = change(Draft(message.text, tuple(message.attachments)))
             message.text, message.attachments = draft.text, [*draft.attachments]
 
-    def _in(self, workspace: str) -> list[OutgoingMessage]:
-        return [message for message in self._messages if message.workspace.id == workspace]
+    def _in(self, workspace_id: str) -> list[OutgoingMessage]:
+        return [message for message in self._messages if message.workspace.id == workspace_id]
 
     def not_on_screen(self, conversation: Conversation | None) -> list[OutgoingMessage]:
         """Return those of other conversations."""

@@ -217,12 +217,12 @@ class Switcher(QuickPicker):
         if row is not None:
             self.hide()
         match row:
-            case WorkspaceRow(id=workspace):
-                self.workspace_selected.emit(workspace)
-            case SessionRow(workspace_id=workspace, id=session_id):
-                self.session_selected.emit(workspace, session_id)
-            case MessageRow(workspace_id=workspace, session_id=session_id, seq=seq):
-                self.message_selected.emit(workspace, session_id, seq)
+            case WorkspaceRow(id=workspace_id):
+                self.workspace_selected.emit(workspace_id)
+            case SessionRow(workspace_id=workspace_id, id=session_id):
+                self.session_selected.emit(workspace_id, session_id)
+            case MessageRow(workspace_id=workspace_id, session_id=session_id, seq=seq):
+                self.message_selected.emit(workspace_id, session_id, seq)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""

@@ -297,7 +297,7 @@ class PolicyPresenter(QObject):
                         BannerAction(_OPEN, tr("Open file")),
                         BannerAction(_REPLACE, tr("Replace file")),
                     ),
-                    workspace=self._active_workspace.id,
+                    workspace_id=self._active_workspace.id,
                 )
             )
 
