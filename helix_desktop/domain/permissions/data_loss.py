@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex, Target, is_made_again
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
-from helix_desktop.domain.permissions.program import Program, found_paths
+from helix_desktop.domain.permissions.program import Program, found_paths, printed_paths
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.secret_reading import secrets_read
 from helix_desktop.domain.permissions.shell_programs import (
@@ -125,7 +125,7 @@ class _LossFinder:
 
     def add(self, program: Program) -> None:
         """Note what a program destroys and writes, but for the places that its paths stand for."""
-        if _destroys_history(program):
+        if _destroys_history(program, self._root):
             git = self._places.git()
             self._lose(git or (() if self._is_known else [UncoveredPlace(".git", "git", is_folder=True)]))
         self._lose(self._handed_over(program))
@@ -207,8 +207,13 @@ class _LossFinder:
                 yield place
 
 
-def _destroys_history(program: Program) -> bool:
-    return program.name == "git" and git_history_is_lost(git_words(program.words)[1])
+def _destroys_history(program: Program, root: str) -> bool:
+    if program.name != "git":
+        return False
+    folder, rest = git_words(program.words)
+    is_inside = _relative(posixpath.join(program.folder, folder), root) is not None
+    is_named = any(word.startswith("--git-dir") for word in program.words)
+    return git_history_is_lost(rest) and (is_inside or is_named)
 
 
 def _targets(program: Program, root: str) -> Iterator[Target]:
@@ -304,18 +309,7 @@ def _fed_paths(program: Program) -> list[str]:
     """Return the paths that a program gets through a pipe."""
     if not program.is_fed:
         return []
-    source = program.source
-    if source is None:
-        return [ANYTHING]
-    if source.name == "find":
-        return found_paths(source.words)
-    if source.name == "git":  # it tracks them
-        return []
-    if source.name in ("grep", "rg"):
-        names = [word.partition("=")[2] for word in source.words if word.startswith("--include=")]
-        roots = _operands(source.words)[1:] or ["."]
-        return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
-    return [ANYTHING]
+    return [ANYTHING] if program.source is None else printed_paths(program.source)
 
 
 def _without_target_option(words: Sequence[str], operands: Sequence[str]) -> list[str]:

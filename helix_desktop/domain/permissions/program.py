@@ -16,6 +16,8 @@ INTERPRETERS = re.compile(
     r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
 )
 """Programs of other languages that run a text."""
+_UNTRACKED = re.compile(r"-[a-z]*o[a-z]*|--others|--ignored\S*|check-ignore|clean")
+"""Arguments with which git prints paths that it does not track."""
 _FIRST_WORDS = 4  # one of them is the program, behind wrappers
 _TEXT_READERS = SHELLS | {"eval", "source", "."}
 _SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
@@ -57,11 +59,45 @@ def found_paths(words: Sequence[str]) -> list[str]:
     """Return what find looks for: its folders, below them the names it is limited to."""
     end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
     roots = list(words[:end]) or ["."]
-    is_limited = not {"!", "-not"} & set(words)
-    names = [name for option, name in pairwise(words) if is_limited and option in ("-name", "-iname")]
+    names = _names_of_find(words[end:])
     if len(roots) * len(names) > MAX_VALUES:
         return [f"{root}/{ANYTHING}" for root in roots]
     return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
+
+
+def _names_of_find(words: Sequence[str]) -> list[str]:
+    """Return the names that find is limited to; none if any may fit one of its alternatives."""
+    names: list[str] = []
+    alternative: list[str] = []
+    for before, option, value in zip(("", *words), (*words, "-o"), (*words[1:], "", ""), strict=False):
+        if option in ("-o", "-or", ","):
+            if not alternative:
+                return []
+            names, alternative = names + alternative, []
+        elif option in ("-name", "-iname", "-path", "-ipath", "-wholename") and before not in ("!", "-not"):
+            alternative += _names_with_dot(value.rstrip("/").rpartition("/")[2])
+    return names
+
+
+def _names_with_dot(name: str) -> list[str]:
+    """Return a name, and what its first wildcard stands for of names that begin with a dot."""
+    if name[:1] not in tuple("*?["):
+        return [name]
+    return [name, f".{name}", *([name[1:]] if name.startswith("*.") else [])]
+
+
+def printed_paths(program: Program) -> list[str]:
+    """Return the paths that a program prints, with wildcards."""
+    words = program.words
+    if program.name == "find":
+        return found_paths(words)
+    if program.name == "git" and not any(map(_UNTRACKED.fullmatch, words)):
+        return []
+    if program.name in ("grep", "rg"):
+        names = [word.partition("=")[2] for word in words if word.startswith("--include=")]
+        roots = [word for word in words if not word.startswith("-")][1:] or ["."]
+        return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
+    return [ANYTHING]
 
 
 def paths_of_fd(words: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from helix_desktop.domain.permissions.program import (
     found_paths,
     passes_on,
     paths_of_fd,
+    printed_paths,
     runs_text,
 )
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
@@ -27,6 +28,8 @@ from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens, pl
 from helix_desktop.domain.permissions.shell_words import (
     ANYTHING,
     LONGEST_WORD,
+    OUTSIDE,
+    TEMPORARY,
     ShellWords,
     names_of_variables,
     nested,
@@ -68,6 +71,7 @@ _RUNNING_ACTIONS = {
 _LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
+_TEMPORARY = re.compile(r"\$\(mktemp\b[^()$`]*\)")
 _CLOSING = frozenset({"}", "done", "fi", ""})
 _STEPS_PER_COMMAND = 10
 _UNCLEAR = Program("rm", ("-r", ANYTHING))
@@ -222,6 +226,8 @@ class _Reader:
                 self.programs.append(_UNCLEAR)
             command = outer.pop()
             self._piped, operator = command.piped, operator[at + 1 :]
+            if last is not None and last.name == "mktemp":
+                command.words[-1:] = [word[:-1] + TEMPORARY for word in command.words[-1:]]
             if is_decoded and (found := _ASSIGNMENT.match("".join(command.words[-1:]))):
                 self._decoded.add(found[1])
         if not operator:
@@ -254,6 +260,7 @@ class _Reader:
         if words[:1] == ["for"] and words[2:3] == ["in"]:
             self._words.assign(words[1], words[3:])
             return None
+        words = [_TEMPORARY.sub(TEMPORARY, word) for word in words]
         count = len(self.programs)
         for word in words:
             if inner := nested(word):
@@ -318,11 +325,9 @@ class _Reader:
             return self._note_runner(name, arguments, outputs)
         if name in _PACKAGE_RUNNERS or (arguments[:1] and arguments[0] in _RUNNING_ACTIONS.get(name, ())):
             return self._note_wrapped(arguments[name not in _PACKAGE_RUNNERS :], outputs)
-        self._note_exported(arguments if name in _EXPORTERS else ())
-        if name == "alias":
-            self._own_names |= {word.partition("=")[0] for word in arguments}
+        self._note_names(name, arguments)
         if name in ("echo", "printf"):
-            self._texts.append(" ".join(arguments))
+            self._texts.append(" ".join(arguments).replace("\\n", "\n"))
         if name in ("find", "fd", "fdfind"):
             self._note_run_by_find(name, arguments)
         code = self._read_code(name, arguments)
@@ -367,9 +372,14 @@ class _Reader:
             self._note_input(arguments)
         return code
 
-    def _note_exported(self, words: Iterable[str]) -> None:
-        """Note the values of exported variables, and what other programs run of them."""
-        for found in filter(None, map(_ASSIGNMENT.match, words)):
+    def _note_names(self, name: str, words: Sequence[str]) -> None:
+        """Note the values of variables that a program sets, what others run of them, and aliases."""
+        if name == "alias":
+            self._own_names |= {word.partition("=")[0] for word in words}
+        if name == "read" and self._piped is not None:
+            paths = printed_paths(self._piped) or [OUTSIDE]
+            self._words.values |= {word: paths for word in words if not word.startswith("-")}
+        for found in filter(None, map(_ASSIGNMENT.match, words if name in _EXPORTERS else ())):
             self._words.values[found[1]] = [found[3]]
             if text := text_of_variable(found[1], found[3]):
                 self._read_inner(text)

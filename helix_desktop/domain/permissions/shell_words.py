@@ -11,6 +11,8 @@ from helix_desktop.domain.permissions.shell_tokens import LITERAL_DOLLAR, plain_
 ANYTHING = "**"
 """An argument that only the shell knows; within a path: any folders."""
 HOME, OUTSIDE = "HOME", "/nonexistent"
+TEMPORARY = "/tmp/new"
+"""A file or folder that mktemp makes."""
 MAX_VALUES = 64
 LONGEST_WORD = 4_096  # characters of a path: what is longer may be any; also of a word whose braces are read
 

@@ -28,6 +28,9 @@ def written_by_options(name: str, words: Sequence[str]) -> Iterator[str]:
     unpacker = "tar" if name == "bsdtar" else name
     if unpacker in _UNPACK_FOLDER and (unpacker != "tar" or _unpacks(words)):
         yield from _values(words, _UNPACK_FOLDER[unpacker])
+    if unpacker == "tar" and _unpacks(words):
+        operands = [word for word in words[not words[0].startswith("-") :] if not word.startswith("-")]
+        yield from operands[1:]  # behind the archive: what it unpacks
     if name == "patch":
         yield from [word for word in words if not word.startswith("-")][:1]
 
