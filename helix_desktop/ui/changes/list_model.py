@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt
 
@@ -17,6 +18,7 @@ from helix_desktop.ui.changes.texts import (
     turn_text,
     who_text,
 )
+from helix_desktop.ui.design.drops import mentions_data
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -35,6 +37,7 @@ class ChangeListModel(QAbstractListModel):
         """`counts_of` returns the lines that a file gained and lost, None while nobody counted."""
         super().__init__(parent)
         self.counts_of = counts_of
+        self.folder: Path | None = None  # of the workspace
         self._groups: Sequence[ChangeGroup] = ()
         self._entries: list[Entry] = []
         self._keys: dict[str, int] = {}
@@ -119,11 +122,12 @@ class ChangeListModel(QAbstractListModel):
         return super().flags(index) | (Qt.ItemFlag.ItemIsDragEnabled if can_drag else Qt.ItemFlag(0))
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
-        """Return what a drag of files brings: mentions of them, as text for a message."""
-        files = [file_of(self.entry(index.row())) for index in indexes]
-        data = QMimeData()
-        data.setText("".join(f"{format_mention(file.path)} " for file in files if file is not None))
-        return data
+        """Return what a drag of files brings: mentions for a message, and the files that are still there."""
+        rows = [file_of(self.entry(index.row())) for index in indexes]
+        names = [row.path for row in rows if row is not None]
+        files = [self.folder / name for name in names] if self.folder is not None else []
+        mentions = "".join(f"{format_mention(name)} " for name in names)
+        return mentions_data(mentions, [file for file in files if file.is_file()])
 
     def _accessible_text(self, entry: Entry) -> str:
         if isinstance(entry, FileRow):

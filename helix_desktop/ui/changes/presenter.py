@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -32,8 +33,15 @@ _COUNTED_AT_ONCE = 8  # files whose lines are shown together
 class ChangesPresenter:
     """Binds the page of changes to one conversation at a time; it is filled when `refresh` is called."""
 
-    def __init__(self, view: ChangesPage, async_actions: AsyncActions, git: GitCheckouts) -> None:
-        """`git` lists what differs from the last commit."""
+    def __init__(
+        self,
+        view: ChangesPage,
+        async_actions: AsyncActions,
+        git: GitCheckouts,
+        folder_of: Callable[[str], str],
+    ) -> None:
+        """`git` lists what differs from the last commit; `folder_of` returns the folder of a workspace."""
+        self._folder_of = folder_of
         self._view, self._async_actions, self._git = view, async_actions, git
         self._source: ListSource = "session"
         self._grouped: GroupedChanges | None = None
@@ -54,6 +62,8 @@ class ChangesPresenter:
         if workspace is not self._workspace:
             self._unlisten()
             self._unlisten = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
+            folder = self._folder_of(workspace.id) if workspace else ""
+            self._view.list.list_model.folder = Path(folder) if folder else None
         if conversation is not self._conversation:
             self._view.set_state(ChangesState())
             self._source, self._grouped, self._pending_key = "session", None, ""

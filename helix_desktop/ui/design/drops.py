@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt, QUrl
 from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
@@ -19,6 +19,7 @@ from helix_desktop.ui.design.themed import Themed
 
 ENTRIES_FORMAT = "application/x-helix-cache-entries"
 """Digests of cached contents, one per line; only this program brings them."""
+_MENTIONS_FORMAT = "application/x-helix-mentions"  # of files of the workspace; others get the files
 _MAX_PATHS = 200  # of a drag that are looked at: one stat call each
 _MAX_DIGESTS = 100
 _DIGEST_CHARS = 64
@@ -57,6 +58,8 @@ def read_drag(data: QMimeData) -> DragContent:
     if data.hasFormat(ENTRIES_FORMAT):
         lines = bytes(data.data(ENTRIES_FORMAT).data()).decode("ascii", "ignore").split()
         return DragContent(tuple(line for line in lines[:_MAX_DIGESTS] if len(line) == _DIGEST_CHARS))
+    if has_mentions(data):
+        return DragContent(has_text=True)
     if data.hasUrls():
         names = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
         paths = [Path(name) for name in names[:_MAX_PATHS]]
@@ -78,6 +81,20 @@ def entries_data(digests: Sequence[str], text: str) -> QMimeData:
     data.setData(ENTRIES_FORMAT, "\n".join(digests).encode())
     data.setText(text)
     return data
+
+
+def mentions_data(text: str, files: Sequence[Path]) -> QMimeData:
+    """Return what a drag of files of the workspace brings: the text for a message, the files for others."""
+    data = QMimeData()
+    data.setText(text)
+    data.setData(_MENTIONS_FORMAT, text.encode())
+    data.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
+    return data
+
+
+def has_mentions(data: QMimeData) -> bool:
+    """Return True if a drag brings mentions for a message, whatever files come with them."""
+    return data.hasFormat(_MENTIONS_FORMAT)
 
 
 def run_drag(source: QWidget, data: QMimeData, text: str, theme: Theme) -> None:

@@ -86,7 +86,12 @@ class SessionController(QObject):
         )
         self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
         self.timeline = TimelinePresenter(views.timeline)
-        self.changes = ChangesPresenter(views.changes, async_actions, context.services.git)
+        self.changes = ChangesPresenter(
+            views.changes,
+            async_actions,
+            context.services.git,
+            lambda workspace_id: context.services.registry.get(workspace_id).path,
+        )
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
             context, self.composer, lambda: self.workspace, lambda: self.conversation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.file_history.session_changes import RecordedChanges
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes, is_redoable, net_rows
+from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, file_of, group_changes, is_redoable, net_rows
 from helix_desktop.ui.changes.texts import (
     change_status_text,
     changes_total_text,
@@ -23,6 +24,8 @@ from helix_desktop.ui.changes.texts import (
     turn_text,
 )
 from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.chat.composer.added_files import files_from_mime
+from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
@@ -43,6 +46,24 @@ def listed(page: ChangesPage) -> list[str]:
     """What stands in the list, from top to bottom."""
     model = page.list.list_model
     return [str(model.index(row).data()) for row in range(model.rowCount())]
+
+
+def test_a_dragged_file_is_a_mention_for_a_message_and_a_file_for_others(
+    page: ChangesPage, tmp_path: Path
+) -> None:
+    """One that is gone is a mention alone."""
+    model = page.list.list_model
+    model.folder = tmp_path
+    rows = [model.index(row) for row in range(model.rowCount())]
+    names = {row.path: index for index in rows if (row := file_of(model.entry(index.row()))) is not None}
+    first, second = list(names)[:2]
+    (tmp_path / first).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / first).write_text("there")
+    data = model.mimeData([names[first], names[second]])
+    assert data.text() == f"@{first} @{second} "
+    assert [url.toLocalFile() for url in data.urls()] == [str(tmp_path / first)]
+    assert read_drag(data) == DragContent(has_text=True)
+    assert files_from_mime(data) == []
 
 
 def press(page: ChangesPage, name: str) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt
 from PySide6.QtGui import QImage
 
 from helix_desktop.domain.image import MAX_EDGE_PX
+from helix_desktop.ui.design.drops import has_mentions
 
 PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
 LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
@@ -39,6 +40,8 @@ def files_from_mime(mime: QMimeData, image_name: str = PASTED_IMAGE) -> list[Add
 
     `image_name` names an image that is no file.
     """
+    if has_mentions(mime):
+        return []
     paths = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
     if mime.hasUrls():
         are_files = len(paths) == len(mime.urls()) and not any(path.is_dir() for path in paths)
