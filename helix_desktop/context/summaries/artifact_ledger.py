@@ -33,6 +33,7 @@ from helix_desktop.context.summaries.touched_files import (
     call_content,
     deleted_files,
     deletes_file,
+    files_edited_in_place,
     generated_files,
     lookup_failure,
     returned_part,
@@ -177,6 +178,8 @@ class Ledger(msgspec.Struct):
                 continue
             digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
+        for path in files_edited_in_place(answer.target) if ok else ():
+            self._add_use(path, "edit", answer, seq, UNKNOWN_CALL, is_part=False)
         for path in deleted_files(answer.target) if ok else ():
             self._add_file(path, "", "", seq, "deleted")
 

@@ -32,6 +32,9 @@ _LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
 _ALL_LINES = re.compile(r"Lines 1-(\d+) of \1 of ")  # how the answer to a range of all lines begins
 _REMEMBERED_CALLS = 1_024  # of files: condensed notes are made from the same ones again
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
+_ARGUMENT = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"';&|<>()])++"""
+_IN_PLACE_COMMAND = re.compile(rf"(?:^|[;&|\n]\s*)(?:sed|perl)((?:[ \t]+{_ARGUMENT})++)")
+_IN_PLACE_OPTION = re.compile(r"-[nplEraszuw0-9]*i|--in-place")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 
@@ -129,6 +132,17 @@ def generated_files(command: str) -> Iterator[tuple[str, bool, bool]]:
         path = match[1]
         if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
             yield path, match[0].startswith("tee"), match[0].startswith((">>", "tee -a"))
+
+
+def files_edited_in_place(command: str) -> Iterator[str]:
+    """Yield the files that `sed -i` or `perl -pi` in a command edits."""
+    if "sed" not in command and "perl" not in command:
+        return
+    for match in _IN_PLACE_COMMAND.finditer(command[:_PARSED_CHARS]):
+        arguments = re.findall(_ARGUMENT, match[1])
+        operands = [argument for argument in arguments if not argument.startswith("-")]
+        if any(map(_IN_PLACE_OPTION.match, arguments)):  # the first operand is the script
+            yield from (path for path in operands[1:] if _is_path(path))
 
 
 def deleted_files(command: str) -> Iterator[str]:

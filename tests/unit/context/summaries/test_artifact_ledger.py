@@ -95,6 +95,9 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
         ("cat > src/new.py <<'EOF'", "generated src/new.py e3"),
         ("make 2>&1 | tee logs/make.log", "generated logs/make.log abababababab e3"),
         ("git rm -q old/gone.py && ls", "deleted old/gone.py e3"),
+        ("cd x; sed -i 's/a b/c; d/' src/one.py src/two.py && ls", "e src/two.py e3"),
+        ("sed -i.bak -e s/a/b/ src/one.py", "e src/one.py e3"),
+        ("perl -pi -e 's/a/b/' src/one.py", "e src/one.py e3"),
     ],
 )
 def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
@@ -104,6 +107,9 @@ def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     compared = answer("run_command", 'python -c "print(3 > 2, 5>4)" 2>/dev/null', "True", 0)
     (only,) = build_ledger(session_with(compared).transcript.items).text(600).splitlines()
     assert only.startswith("$ python -c")
+    shown = answer("run_command", "sed -n 's/a/b/p' src/one.py; grep sed -i src/one.py", "b", 0)
+    (only,) = build_ledger(session_with(shown).transcript.items).text(600).splitlines()
+    assert only.startswith("$ sed -n")
 
 
 def test_an_addition_to_a_file_leaves_the_text_that_is_stored_of_it() -> None:
