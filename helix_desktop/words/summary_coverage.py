@@ -21,7 +21,7 @@ _LITERAL: tuple[FactKind, ...] = ("files", "hashes", "commands")  # the others m
 def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return how many facts of each kind a summary and its ledger name; empty where it was not checked."""
     counts = " · ".join(_count(kind) for kind in coverage if kind.total)
-    return tr("Text and lists name {counts}", counts=counts) if counts else ""
+    return tr("Named in text and lists: {counts}", counts=counts) if counts else ""
 
 
 @dataclass(frozen=True, slots=True)

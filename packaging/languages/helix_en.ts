@@ -21641,6 +21641,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Named in text and lists: {counts}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>No form was chosen</source>
             <translation type="unfinished" />
@@ -21908,11 +21913,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Summarized</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Text and lists name {counts}</source>
             <translation type="unfinished" />
         </message>
         <message>

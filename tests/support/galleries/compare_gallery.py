@@ -64,7 +64,9 @@ def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -
     dialog, original = EditDialog(parent), to_fields(_BEFORE)
     fields = [EditedField(title, text, original[title]) for title, text in to_fields(_AFTER).items()]
     dialog.show_handover("Handover 3, edited", fields)
-    coverage = "Text and lists name 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
+    coverage = (
+        "Named in text and lists: 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
+    )
     missing = MissingText(
         "Added below it:",
         (

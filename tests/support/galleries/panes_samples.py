@@ -254,8 +254,8 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "is_undone": undone,
-        "coverage": "Text and lists name 2 of 5 instructions, 3 kept word for word · 1 of 3 conclusions, "
-        "1 kept word for word · 41 of 44 files",
+        "coverage": "Named in text and lists: 2 of 5 instructions, 3 kept word for word · 1 of 3 "
+        "conclusions, 1 kept word for word · 41 of 44 files",
         "missing": MissingText(
             "Added below it:", (("Files", "docs/plan.md · src/helix/margin.py"), ("Numbers", "#4711"))
         ),
@@ -269,7 +269,7 @@ def preview_card() -> PreviewCard:
         "8 messages, 88 tool calls",
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
-        "Text and lists name 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
+        "Named in text and lists: 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
         MissingText("Not in it, but can be recalled:", (("Files", "docs/DESIGN.md · tests/test_stream.py"),)),
         "# Handover",
     )

@@ -17,7 +17,7 @@ def test_what_a_summary_names_and_what_was_added() -> None:
         SummaryCoverage("commands", 1, 1),
     )
     assert (
-        coverage_text(coverage) == "Text and lists name 2 of 5 instructions, 3 kept word for word"
+        coverage_text(coverage) == "Named in text and lists: 2 of 5 instructions, 3 kept word for word"
         " · 0 of 1 conclusion, 1 kept word for word"
         " · 41 of 50 files · 1 of 1 command"
     )
