@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -267,17 +267,21 @@ class TurnEngine:
     async def _request(self) -> tuple[Window, ModelResponse]:
         """Call the model; if it rejects the request as too large, make room and call once more.
 
-        In an unattended run, rejected images are replaced by text and hash.
+        What left the window for that comes back if the smaller request is rejected too. In an unattended run,
+        rejected images are replaced by text and hash.
         """
-        overflowed = False
+        rewrites: Sequence[int] = ()
         while True:
             window = await self._context_manager.prepare_window()
             try:
                 return window, await self.response.receive(window, self._runtime.transcript.last_seq)
             except ContextWindowExceeded as error:
-                if overflowed or not await self._context_manager.make_room_after_overflow(error):
+                if rewrites:
+                    await self._context_manager.put_back(rewrites)
                     raise
-                overflowed = True
+                rewrites = await self._context_manager.make_room_after_overflow(error)
+                if not rewrites:
+                    raise
             except ImagesRejected as error:
                 await self._omit_images(error)
 

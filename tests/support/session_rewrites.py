@@ -51,7 +51,7 @@ def fold_all(simulator: SessionSimulator) -> int:
 
 def truncate(simulator: SessionSimulator) -> None:
     """Truncate as the panic level does."""
-    run_sync(simulator.window_rewriter.truncate())
+    run_sync(simulator.window_rewriter.truncate(1 << 40))
 
 
 def prepare_observations(simulator: SessionSimulator) -> int:

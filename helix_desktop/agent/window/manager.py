@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import msgspec
 
@@ -23,6 +24,7 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import ContextWindowExceeded, RequestInvalid, RequestTooLarge
+from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 
@@ -81,21 +83,29 @@ class ContextManager:
             gauge = self.rewriter.gauge()
         return gauge
 
-    async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> bool:
-        """Make room after the provider rejected a request as too large. Return True if the window shrank.
+    async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> Sequence[int]:
+        """Make room after the provider rejected a request as too large; return the events that did.
 
-        The window size it reports is used, in its own tokens: it may be far smaller than the configured one.
+        Empty if the window did not shrink. The window size it reports is used, in its own tokens: it may be
+        far smaller than the configured one.
         """
-        policy = self._runtime.policy
+        policy, transcript = self._runtime.policy, self._runtime.transcript
         if not policy.enabled:
-            return False
-        gauge = self.rewriter.gauge()
+            return ()
+        gauge, first = self.rewriter.gauge(), transcript.last_seq + 1
         fits = min(gauge.used, gauge.window)
         if rejection.window_size:
             token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
             fits = min(fits, int(rejection.window_size * token_ratio))
         await self._make_room(int(policy.panic_to * fits))
-        return self.rewriter.gauge().used < gauge.used
+        is_smaller = self.rewriter.gauge().used < gauge.used
+        return range(first, transcript.last_seq + 1) if is_smaller else ()
+
+    async def put_back(self, seqs: Sequence[int]) -> None:
+        """Undo the rewrites among these events, the newest first: the provider refused what was left too."""
+        for seq in reversed(seqs):
+            if self._runtime.transcript.can_undo(seq):
+                await self._runtime.session.record(Undone(seq))
 
     async def _make_room(self, target_tokens: int) -> None:
         """Make a request fit: await what is being written, then run the overflow ladder if needed."""

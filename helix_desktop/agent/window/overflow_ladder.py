@@ -28,7 +28,7 @@ class OverflowLadder:
             lambda: self._rewriter.sweep_images(SweepReason.OVERFLOW),
             self._place_observations,
             self._make_handover,
-            self._rewriter.truncate,
+            lambda: self._rewriter.truncate(self._used_tokens - target_tokens),
             lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW, newest=0),
             lambda: self._rewriter.sweep_images(SweepReason.OVERFLOW, newest=True),
         )

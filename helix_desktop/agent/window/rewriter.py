@@ -329,10 +329,10 @@ class WindowRewriter:
 
         await self._sweep(plan, reason)
 
-    async def truncate(self) -> None:
-        """Truncate what can be left out, so that only its index entry stays in the window."""
+    async def truncate(self, tokens: int) -> None:
+        """Leave out the oldest messages that free these tokens of the model, but for the user's words."""
         policy, frame = self._runtime.policy, self._runtime.frame
-        for plan in truncation.plan_truncations(self._runtime.transcript):
+        for plan in truncation.plan_truncations(self._runtime.transcript, int(tokens / frame.ratio)):
             await self._record_fold(plan, policy, frame.info.window)
 
 
@@ -348,7 +348,11 @@ def note_text(
 ) -> str:
     """Return the note of a fold plan, by its kind; `user_words` are the items with words of the user."""
     if fold_plan.how == "truncate":
-        return fold_note.render_truncation_note(digest, entries, len(items), policy.handle_digits)
+        user_tokens = min(user_text_budget(policy.user_text_tokens, window_size), fold_plan.gain // 4)
+        return fold_note.render_truncation_note(
+            *(digest, entries, len(items), policy.handle_digits),
+            *(user_words, user_tokens, policy.condense_message, todo_list),
+        )
     if fold_plan.how == "condense":
         max_tokens = fold.condensed_tokens(policy, window_size)
         user_tokens = user_text_budget(policy.user_text_tokens, window_size)

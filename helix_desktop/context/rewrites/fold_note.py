@@ -107,10 +107,7 @@ def render_condensed_note(
     present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
     """
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
-    lines |= _user_lines(user_words or items, user_tokens, policy.condense_message)
-    for item in user_words or items:
-        if isinstance(item.event, ToolAnswered) and item.event.reply is not None:
-            lines[item.seq] = _reply_line(item.event, item.event.reply)
+    lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
     ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]
@@ -125,6 +122,15 @@ def _todo_lines(todo_list: TodoList) -> list[str]:
 def _mode_lines(items: Sequence[LogItem]) -> list[str]:
     note = newest_mode_note(items)
     return [note] if note else []
+
+
+def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
+    """Return what the user wrote and replied to questions, in lines by their seqs."""
+    lines = _user_lines(items, user_tokens, cut_tokens)
+    for item in items:
+        if isinstance(item.event, ToolAnswered) and item.event.reply is not None:
+            lines[item.seq] = _reply_line(item.event, item.event.reply)
+    return lines
 
 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
@@ -165,10 +171,26 @@ def _quoted_parts(parts: Sequence[str | Repeat]) -> str:
     return "\n".join(filter(None, texts))
 
 
-def render_truncation_note(index: str, entries: int, messages: int, digits: int = HEX_DIGITS) -> str:
-    """Return the note that replaces messages left out without any text."""
-    what = f"{pluralize(messages, 'earlier message')}, left out for want of room"
-    return _header(what, index, entries, digits)
+def render_truncation_note(
+    index: str,
+    entries: int,
+    messages: int,
+    digits: int = HEX_DIGITS,
+    user_words: Sequence[LogItem] = (),
+    user_tokens: int = 0,
+    cut_tokens: int = 0,
+    todo_list: TodoList = NO_LIST,
+) -> str:
+    """Return the note that replaces messages for want of room: the user's own words and what is to do stay.
+
+    The words are bounded by `user_tokens` as in a condensed note; a longer message keeps `cut_tokens`.
+    """
+    header = _header(
+        f"{pluralize(messages, 'earlier message')}, left out for want of room", index, entries, digits
+    )
+    lines = _words_of_user(user_words, user_tokens, cut_tokens) if user_tokens else {}
+    ends = [*_todo_lines(todo_list), *_mode_lines(user_words)]
+    return "\n".join([header, *(line for _, line in sorted(lines.items())), *ends])
 
 
 def _header(what: str, index: str, entries: int, digits: int) -> str:

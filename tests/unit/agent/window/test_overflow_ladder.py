@@ -214,6 +214,42 @@ async def test_the_provider_reports_an_overflow_twice() -> None:
     await rig.workspace.close()
 
 
+async def test_what_left_for_a_request_that_is_refused_again_comes_back() -> None:
+    """The model has seen nothing without it: the window is as it was, and the log says what was undone."""
+    overflow = ContextWindowExceeded(verbatim("Too long."), window_size=300)
+    texts = [text_reply(f"answer {n} " + "because it is so " * 40) for n in range(4)]
+    rig = rig_of(*texts, [overflow], [overflow], text_reply("It fits."))
+    await rig.begin()
+    for number in range(4):
+        await rig.conversation.run(f"Question {number}?")
+    assert (await rig.conversation.run("And now?")).how == "failed"
+    refused, smaller = (
+        "".join(message.text for message in sent.messages) for sent in rig.model.requests[-2:]
+    )
+    assert len(smaller) < len(refused) / 2
+    assert rig.events(FoldMade)
+    await rig.conversation.run("Again?")
+    assert refused in "".join(message.text for message in rig.model.requests[-1].messages)
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
+async def test_what_the_user_said_stays_when_messages_are_left_out() -> None:
+    """The newest messages are whole, as far as there is room; of older ones the user's own words stay."""
+    replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
+    rig = rig_of(*replies)
+    await rig.begin()
+    for number in range(9):
+        await rig.conversation.run(f"Question {number} about part{number}?")
+    assert {event.how for event in rig.events(FoldMade)} == {"truncate"}
+    text = "\n".join(message.text for message in rig.model.requests[-1].messages)
+    assert all(f"Question {number} about part{number}?" in text for number in range(9))
+    assert "answer 0" not in text
+    assert "answer 7" in text
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
 async def test_a_message_that_can_never_fit() -> None:
     """A single item that is larger than the window is named in one clear message; nothing is sent."""
     rig = rig_of()

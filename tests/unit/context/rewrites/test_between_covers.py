@@ -204,7 +204,7 @@ def test_the_newest_user_message_splits_what_truncation_omits() -> None:
     simulator.send_message("The newest wish.")
     simulator.step("Looking.", 1)
     simulator.answer_call(0, "output\n" * 40)
-    assert all(fold.how == "truncate" for fold in truncation.plan_truncations(simulator.transcript))
+    assert all(fold.how == "truncate" for fold in truncation.plan_truncations(simulator.transcript, 1 << 40))
     session_rewrites.truncate(simulator)
     texts = [
         entry.event.text for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)
