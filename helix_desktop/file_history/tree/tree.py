@@ -15,8 +15,8 @@ from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
-from helix_desktop.file_history.tree.path_reader import PathReader
-from helix_desktop.file_history.tree.read import unread
+from helix_desktop.file_history.tree.path_reader import unread
+from helix_desktop.file_history.tree.path_recorder import PathRecorder
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
@@ -51,7 +51,7 @@ class WorkspaceTree:
         """`own_data` are paths of the app's own data in the workspace."""
         self.root, self._database, self._own_data = root, database, tuple(own_data)
         self.rules = FileCoverageRules(settings, self._own_data)
-        self._reader = PathReader(database, self.rules)
+        self._recorder = PathRecorder(database, self.rules)
         self.rows: dict[str, SeenPath] = {}
         self.skipped: dict[str, UncoveredPlace] = {}
         self.pending: dict[str, None] = {}
@@ -68,11 +68,11 @@ class WorkspaceTree:
     @property
     def unreadable(self) -> set[str]:
         """The files that could not be opened when they were read last."""
-        return self._reader.unreadable
+        return self._recorder.unreadable
 
     def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings from the next scan on."""
-        self.rules = self._reader.rules = FileCoverageRules(settings, self._own_data)
+        self.rules = self._recorder.rules = FileCoverageRules(settings, self._own_data)
         self._must_sort_again = True
 
     @contextmanager
@@ -90,7 +90,7 @@ class WorkspaceTree:
     def begin(self) -> None:
         """Note what was there before any scan looked at it; what changed is left to `changes`."""
         self._is_full = self.has_too_many = False
-        self._reader.try_large_again()
+        self._recorder.try_large_again()
         result = self._scan(trusts_folders=False)
         update = _Update()
         with OpenFolders(self.root) as folders:
@@ -194,7 +194,7 @@ class WorkspaceTree:
                 elif row is not None and row.state.stored and self._stamps.get(path) == _stamp(file_stat):
                     states[path] = row.state
                 else:
-                    read = self._reader.read(folders, path, file_stat, row, is_named=True)
+                    read = self._recorder.record(folders, path, file_stat, row, is_named=True)
                     states[path] = None if read is None else read.state
         return states
 
@@ -227,7 +227,7 @@ class WorkspaceTree:
         with OpenFolders(self.root) as folders:
             for path in paths:
                 row = self.rows.get(path)
-                if row is not None and not self._reader.has_room(row.state.size):
+                if row is not None and not self._recorder.has_room(row.state.size):
                     self._is_full = True
                     self.pending.clear()
                     break
@@ -235,7 +235,7 @@ class WorkspaceTree:
                 file_stat = None if row is None else _stat(folders, path)
                 if row is None or file_stat is None or row.stamp != _stamp(file_stat):
                     continue
-                read = self._reader.read(folders, path, file_stat, row)
+                read = self._recorder.record(folders, path, file_stat, row)
                 if read is not None and read.stamp == row.stamp:
                     update.rows[path] = read
         self._apply(update)
@@ -248,7 +248,7 @@ class WorkspaceTree:
             for path in paths:
                 row, file_stat = self.rows.get(path), _stat(folders, path)
                 if row is not None and file_stat is not None and not row.state.stored:
-                    read = self._reader.read(folders, path, file_stat, row, is_named=True)
+                    read = self._recorder.record(folders, path, file_stat, row, is_named=True)
                     if read is not None and read.stamp == row.stamp:
                         update.rows[path] = read
         self._apply(update)
@@ -268,7 +268,7 @@ class WorkspaceTree:
         self._find_read_before()
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
         self._version, self._is_loaded = self._database.version, True
-        self._reader.count_again()
+        self._recorder.count_again()
         self._is_full = False  # a clean-up may have made room
         self._find_pending()
 
@@ -289,7 +289,7 @@ class WorkspaceTree:
             return
         before = None if row is None else row.state
         was_covered = before is not None and before.kind == "file" and before.stored
-        present = self._reader.read(folders, path, file_stat, row, is_named or was_covered)
+        present = self._recorder.record(folders, path, file_stat, row, is_named or was_covered)
         if present is None:
             if row is not None:
                 self._note_gone(path, update)
@@ -308,7 +308,7 @@ class WorkspaceTree:
         present = (
             unread(file_stat)
             if stat.S_ISREG(file_stat.st_mode)
-            else self._reader.read(folders, path, file_stat, self.rows.get(path))
+            else self._recorder.record(folders, path, file_stat, self.rows.get(path))
         )
         if present is not None:
             update.rows[path] = present
