@@ -8311,6 +8311,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>Ctrl+Enter</source>
+            <comment>keys</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>Edit it, write it again, or use it as it is: everything it covers can be recalled.</source>
             <translation type="unfinished" />

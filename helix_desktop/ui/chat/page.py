@@ -207,6 +207,7 @@ class ChatPage(QWidget):
         # Hidden too it would ask for its height, which a low window has to give to the composer.
         self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.empty_state.button_clicked.connect(self.composer.editor.setFocus)
+        self.composer.editor.scroll_key_pressed.connect(self.view.keyPressEvent)
         self.set_writable(True)
         self.next_messages.suggestion_accepted.connect(
             lambda _: self.composer.editor.setFocus()

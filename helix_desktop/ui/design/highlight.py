@@ -220,7 +220,7 @@ _ROLES = (
     ("Token.Name.Tag", "keyword"),
     ("Token.Name.Attribute", "function"),
     ("Token.Generic.Inserted", "string"),
-    ("Token.Generic.Deleted", "number"),
+    ("Token.Generic.Deleted", "removed"),
     ("Token.Generic.Heading", "function"),
     ("Token.Generic.Subheading", "function"),
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError
@@ -219,7 +220,17 @@ class HandoverDialog(Themed, SizedDialog):
         self.redo_button.clicked.connect(self.redo_requested)
         self.commit_button.clicked.connect(lambda: self.commit_requested.emit(self.editor.toPlainText()))
         self.cancel_button.clicked.connect(self.reject)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            QShortcut(QKeySequence(keys), self, self._press_primary)
+        self.commit_button.setToolTip(tr("Ctrl+Enter", "keys"))
         self.editor.textChanged.connect(self._edited)
+
+    def _press_primary(self) -> None:
+        """Press the highlighted button of the step; there is none while a draft is written."""
+        buttons = (self.commit_button, self.redo_button, self.draft_button)
+        primary = next((button for button in buttons if button.isVisible()), None)
+        if primary is not None:
+            primary.click()
 
     def _edited(self) -> None:
         if self._warned:

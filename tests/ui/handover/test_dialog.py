@@ -121,6 +121,8 @@ def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDi
         dialog.commit_button.click()
     assert blocker.args == [dialog.editor.toPlainText()]
     assert blocker.args[0].endswith("- Mine.")
+    with qtbot.waitSignal(dialog.commit_requested):
+        QTest.keyClick(dialog.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
 
 def test_all_that_the_model_gets_can_be_read_in_place_of_the_text(dialog: HandoverDialog) -> None:

@@ -39,6 +39,8 @@ class Editor(TextArea):
     submitted = Signal()
     typed = Signal(str)
     steer_submitted = Signal()
+    scroll_key_pressed = Signal(QKeyEvent)
+    """A key that scrolls the conversation, pressed where there is nothing to scroll."""
     files_added = Signal(object)
     long_text_pasted = Signal(str)
 
@@ -98,6 +100,9 @@ class Editor(TextArea):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Send or break the line on Enter, as the user chose; never while something is being composed."""
         is_accent_dropped, self._awaits_letter = self._awaits_letter, False
+        if self._scrolls_conversation(event):
+            self.scroll_key_pressed.emit(event)
+            return
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self.is_composing:
             super().keyPressEvent(event)
             if event.text().isprintable() and event.text():
@@ -116,6 +121,15 @@ class Editor(TextArea):
             self.ensureCursorVisible()
         else:
             event.ignore()
+
+    def _scrolls_conversation(self, event: QKeyEvent) -> bool:
+        """Return True for a page key while all of the text is in sight; Ctrl+Home and End without one."""
+        match event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            case (Qt.Key.Key_PageUp | Qt.Key.Key_PageDown, Qt.KeyboardModifier.NoModifier):
+                return self.verticalScrollBar().maximum() == 0
+            case (Qt.Key.Key_Home | Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier):
+                return self.document().isEmpty()
+        return False
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         """Notice a dead key: where Qt composes the letter itself, only the key's release comes here."""

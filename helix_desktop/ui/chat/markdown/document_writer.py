@@ -147,6 +147,8 @@ class DocumentWriter:
         form.setLineHeight(_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         form.setLayoutDirection(_direction(paragraph.spans))
         margin = self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote)
+        if paragraph.marker:  # a number from 100 on needs more than an indent
+            margin = max(margin, self._style.width(_widest(paragraph.marker), self._style.font(BODY)))
         if paragraph.indent or paragraph.quote:
             edge = Qt.AlignmentFlag.AlignRight if side == _FROM_RIGHT else Qt.AlignmentFlag.AlignLeft
             form.setAlignment(edge | Qt.AlignmentFlag.AlignAbsolute)
@@ -281,6 +283,11 @@ class DocumentWriter:
             block.setLayoutDirection(_FROM_RIGHT)
         cursor.setBlockFormat(block)
         self._write_spans(cursor, layout, spans, 4 if row == 0 else 0)
+
+
+def _widest(marker: str) -> str:
+    """Return a marker with the widest digits, so that all texts of a list begin at one place."""
+    return "".join("0" if sign.isdecimal() else sign for sign in marker)
 
 
 def _direction(spans: Iterable[Span]) -> Qt.LayoutDirection:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QTextBlock, QTextDocument
 
 from helix_desktop.ui.chat.markdown.parser import BULLET
-from helix_desktop.ui.chat.style import INDENT, ChatStyle
+from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle
 
 
 class BlockDecoration(NamedTuple):
@@ -115,7 +115,7 @@ def _paint_marker(
         font = document.defaultFont()
         painter.setFont(font)
         painter.setPen(faint)
-        gap, wide = style.px(7), style.width(decoration.marker, font)
+        gap, wide = style.px(MARKER_GAP), style.width(decoration.marker, font)
         # Between marks from right to left, the dot of a number stands on its left.
         marker = f"\u200f{decoration.marker}\u200f" if is_from_right else decoration.marker
         painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), marker)

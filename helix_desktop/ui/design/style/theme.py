@@ -16,6 +16,7 @@ class CodeColors:
     number: str
     comment: str
     operator: str
+    removed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ LIGHT = Theme(
         number="#9a5200",
         comment="#636c7a",
         operator="#5d6573",
+        removed="#b92a34",
     ),
 )
 
@@ -196,5 +198,6 @@ DARK = Theme(
         number="#f2a36b",
         comment="#8992a2",
         operator="#9ba4b3",
+        removed="#f48a91",
     ),
 )

@@ -165,6 +165,19 @@ def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: C
     assert sent.args == ["next"]
 
 
+def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(composer: Composer) -> None:
+    """Page keys while all of the text is in sight; Ctrl+Home and Ctrl+End without one."""
+    keys: list[int] = []
+    composer.editor.scroll_key_pressed.connect(lambda event: keys.append(event.key()))
+    QTest.keyClick(composer.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    composer.set_text("two\nlines")
+    QTest.keyClick(composer.editor, Qt.Key.Key_PageUp)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    composer.set_text("\n" * 40)
+    QTest.keyClick(composer.editor, Qt.Key.Key_PageUp)
+    assert keys == [Qt.Key.Key_Home, Qt.Key.Key_PageUp]
+
+
 def test_a_pause_saves_the_draft(qtbot: QtBot, composer: Composer) -> None:
     with qtbot.waitSignal(composer.text_paused) as paused:
         QTest.keyClicks(composer.editor, "draft")
