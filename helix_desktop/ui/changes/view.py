@@ -46,8 +46,10 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
+_LOW_PX, _LOW_SIDE_BY_SIDE_PX = 520, 540  # on a page lower than that, from this width
 _LIST_PX, _DETAIL_PX = 330, 500
 _MOST_COUNTED = 500  # files whose lines are counted for a sum
+_MOST_LIST_SHARE = 0.4  # of a small page
 _LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user moves the handle
 
 
@@ -167,9 +169,9 @@ class ChangesPage(Themed, QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the diff below the list where there is no room beside it."""
+        """Put the diff below the list where it has no room beside it; a low page has less room below."""
         super().resizeEvent(event)
-        is_wide = self.width() >= _SIDE_BY_SIDE_PX
+        is_wide = self.width() >= (_SIDE_BY_SIDE_PX if self.height() >= _LOW_PX else _LOW_SIDE_BY_SIDE_PX)
         across = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if across != self.splitter.orientation():
             self.splitter.setOrientation(across)
@@ -177,7 +179,8 @@ class ChangesPage(Themed, QWidget):
             self.splitter.setStretchFactor(1, 1 if is_wide else 3)
             self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if is_wide else [2 * _DETAIL_PX, 3 * _DETAIL_PX])
         if is_wide and not self._has_own_width:
-            wide = max(_LIST_PX, min(_WIDEST_LIST_PX, round(self.width() * _LIST_SHARE)))
+            least = min(_LIST_PX, round(self.width() * _MOST_LIST_SHARE))
+            wide = max(least, min(_WIDEST_LIST_PX, round(self.width() * _LIST_SHARE)))
             self.splitter.setSizes([wide, self.width() - wide])
 
     def _is_selected(self, row: FileRow) -> bool:

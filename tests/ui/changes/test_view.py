@@ -48,6 +48,18 @@ def listed(page: ChangesPage) -> list[str]:
     return [str(model.index(row).data()) for row in range(model.rowCount())]
 
 
+def test_the_diff_is_below_the_list_only_where_it_has_more_room_there(page: ChangesPage) -> None:
+    across, below = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+    for width, height, expected in (
+        (826, 700, across),
+        (640, 700, below),
+        (640, 420, across),
+        (500, 420, below),
+    ):
+        page.resize(width, height)
+        assert page.splitter.orientation() == expected
+
+
 def test_a_dragged_file_is_a_mention_for_a_message_and_a_file_for_others(
     page: ChangesPage, tmp_path: Path
 ) -> None:
