@@ -289,7 +289,9 @@ def _copied_paths(program: Program, operands: Sequence[str], root: str) -> Itera
     is_outside = _relative(posixpath.join(program.folder, place), root) is None
     leaves = (program.name == "mv" and is_outside) or "--remove-source-files" in program.words
     for source in sources:
-        yield posixpath.join(place, posixpath.basename(source.rstrip("/"))), "content"
+        path = posixpath.join(place, posixpath.basename(source.rstrip("/")))
+        if posixpath.normpath(path) != posixpath.normpath(source):
+            yield path, "content"
         if leaves:
             yield source, "moved"
 

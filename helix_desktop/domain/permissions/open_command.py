@@ -14,6 +14,7 @@ class OpenCommand:
         self.texts: list[str] = []
         self.files: list[str] = []
         self.target = ""  # the operator whose word comes next
+        self.is_other_stream = False  # of the target: not what the program prints
         self.piped: Program | None = None
         self.depth, self.is_run = depth, is_run  # open parentheses; what is printed is run
         self.is_hidden = is_hidden  # what is printed becomes the value of a variable

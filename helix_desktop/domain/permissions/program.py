@@ -42,6 +42,17 @@ class Program(msgspec.Struct, frozen=True):
     is_hidden: bool = False
 
 
+class CommandReading(msgspec.Struct):
+    """What a command runs, in order; `scripts` are its scripts: the folder each runs in, and its path.
+
+    `is_whole` is False if not all of it was read: it is nested too deep, or takes too long.
+    """
+
+    programs: list[Program] = msgspec.field(default_factory=list)
+    scripts: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    is_whole: bool = True
+
+
 def are_program_texts(words: Sequence[str]) -> Iterator[bool]:
     """Yield for each word if it is the text of a program that a shell or an interpreter reads."""
     is_text = has_shell = has_interpreter = False

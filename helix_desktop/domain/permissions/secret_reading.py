@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from helix_desktop.domain.files.secret_names import is_secret_path
 from helix_desktop.domain.permissions.program import Program
@@ -24,7 +25,12 @@ _PRINTING_SCRIPT = re.compile(r"[\d,$;p ]+")
 def secrets_read(program: Program) -> Iterator[str]:
     """Yield the paths of files with keys or passwords whose content a program shows or copies."""
     if not program.is_hidden and not _is_kept(program.outputs):
-        yield from filter(is_secret_path, (*_shown_paths(program), *_inputs(program)))
+        yield from filter(_may_be_secret, (*_shown_paths(program), *_inputs(program)))
+
+
+def _may_be_secret(path: str) -> bool:
+    name = posixpath.basename(path)
+    return is_secret_path(path) or (name.startswith(".") and fnmatchcase(".env", name))
 
 
 def _shown_paths(program: Program) -> Sequence[str]:

@@ -15,3 +15,14 @@ WRAPPERS = frozenset({
 
 OTHER_RUNNERS = frozenset({"chroot", "eval", "parallel", "source", "ssh", "watch"})
 """They run what their arguments say, each in a way of its own."""
+
+BEHIND_OPERAND = frozenset({"chroot", "chrt", "flock", "gosu", "setarch", "taskset"})
+"""Wrappers whose first operand is not yet the program."""
+
+PACKAGE_RUNNERS = frozenset({"npx", "bunx"})
+RUNNING_ACTIONS = {
+    "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipx": ("run",),
+    "bundle": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
+    "bun": ("x",),
+}  # fmt: skip
+"""What programs that install others run, by the words behind which it stands."""

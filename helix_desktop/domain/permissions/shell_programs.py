@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.domain.permissions.open_command import OpenCommand
 from helix_desktop.domain.permissions.program import (
     INTERPRETERS,
+    CommandReading,
     Program,
     are_program_texts,
     code_of,
@@ -23,7 +24,14 @@ from helix_desktop.domain.permissions.program import (
     runs_text,
 )
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
-from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
+from helix_desktop.domain.permissions.shell_names import (
+    BEHIND_OPERAND,
+    OTHER_RUNNERS,
+    PACKAGE_RUNNERS,
+    RUNNING_ACTIONS,
+    SHELLS,
+    WRAPPERS,
+)
 from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens, plain_text
 from helix_desktop.domain.permissions.shell_words import (
     ANYTHING,
@@ -59,34 +67,16 @@ _SCRIPTS_OF = {
 }  # fmt: skip
 _EXPORTERS = frozenset({"declare", "export", "local", "readonly", "typeset"})
 _VALUE_READERS = frozenset({"[", "[[", "env", "eval", "set", "test"})
-_BEHIND_OPERAND = frozenset({"chroot", "chrt", "flock", "gosu", "setarch", "taskset"})
-"""Wrappers whose first operand is not yet the program."""
 _TEXT_RUNNERS = frozenset({"sed", "env"})
-_PACKAGE_RUNNERS = frozenset({"npx", "bunx"})
-_RUNNING_ACTIONS = {
-    "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipx": ("run",),
-    "bundle": ("exec",), "npm": ("exec", "x"), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
-    "bun": ("x",),
-}  # fmt: skip
 _LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
 _TEMPORARY = re.compile(r"\$\(mktemp\b[^()$`]*\)")
+_PRINTED_FOLDER = re.compile(r"\$\(pwd\)|`pwd`")
 _CLOSING = frozenset({"}", "done", "fi", ""})
 _STEPS_PER_COMMAND = 10
 _UNCLEAR = Program("rm", ("-r", ANYTHING))
 """Stands for what is nested too deep to be read."""
-
-
-class CommandReading(msgspec.Struct):
-    """What a command runs, in order; `scripts` are its scripts: the folder each runs in, and its path.
-
-    `is_whole` is False if not all of it was read: it is nested too deep, or takes too long.
-    """
-
-    programs: list[Program] = msgspec.field(default_factory=list)
-    scripts: list[tuple[str, str]] = msgspec.field(default_factory=list)
-    is_whole: bool = True
 
 
 def read_command(command: str, folder: str, budget: ReadingBudget) -> CommandReading:
@@ -148,7 +138,7 @@ class _Reader:
 
     def read_text(self, command: str) -> None:
         """Read a command, then what it writes or pipes if it runs a script that may be it."""
-        self._read(find_tokens(command, self._budget))
+        self._read(find_tokens(_PRINTED_FOLDER.sub("${PWD}", command), self._budget))
         if self._runs_script:
             for text in self._texts:
                 self._read_inner(text)
@@ -185,7 +175,7 @@ class _Reader:
             if not token.is_operator:
                 self._add_word(current, token.text)
             elif set(token.text) & set("<>") and "(" not in token.text:
-                current.target = token.text
+                current.target, current.is_other_stream = token.text, token.is_other_stream
             elif not is_flat and current.contains_command(token.text):
                 outer.append(current)
                 current = self._inner_command(current, token.text)
@@ -202,6 +192,8 @@ class _Reader:
             command.texts.append(word)
         elif target == "<":
             command.files += self._words.expand(word)
+        elif command.is_other_stream and word == "/dev/null":
+            return
         elif target in _REPLACING and not word.isdigit():
             command.outputs += self._words.expand(word)
         elif target in (">>", "&>>"):
@@ -300,7 +292,10 @@ class _Reader:
         name = _name(words)
         for word in inputs:
             if inner := nested(word):
+                count = len(self.programs)
                 self._read_inner(inner)
+                if runs_text(words) and any(each.name in DECODERS for each in self.programs[count:]):
+                    self.programs.append(_UNCLEAR)
             text = self._words.with_values(word)[0]
             if name in SHELLS:
                 self._read_inner(text)
@@ -323,8 +318,8 @@ class _Reader:
             self._read_inner(text)
         if name in _RUNNERS:
             return self._note_runner(name, arguments, outputs)
-        if name in _PACKAGE_RUNNERS or (arguments[:1] and arguments[0] in _RUNNING_ACTIONS.get(name, ())):
-            return self._note_wrapped(arguments[name not in _PACKAGE_RUNNERS :], outputs)
+        if name in PACKAGE_RUNNERS or (arguments[:1] and arguments[0] in RUNNING_ACTIONS.get(name, ())):
+            return self._note_wrapped(arguments[name not in PACKAGE_RUNNERS :], outputs)
         self._note_names(name, arguments)
         if name in ("echo", "printf"):
             self._texts.append(" ".join(arguments).replace("\\n", "\n"))
@@ -353,9 +348,10 @@ class _Reader:
         if name == "dotenv":  # its options name files that it reads
             at = next((at for at, word in enumerate(arguments) if word in ("run", "--")), -1)
             arguments = arguments[at + 1 :]
+        self._note_names("export", arguments)
         if name == "env":
             self._folder = posixpath.join(folder, *folders_of_env(arguments))
-        last = self._note_wrapped(arguments, outputs, name in ("xargs", "parallel"), name in _BEHIND_OPERAND)
+        last = self._note_wrapped(arguments, outputs, name in ("xargs", "parallel"), name in BEHIND_OPERAND)
         self._folder = folder
         return last
 
@@ -491,7 +487,7 @@ class _Reader:
 def _keeps_value(words: Sequence[str]) -> bool:
     """Return True if what a command gets as a word is not shown: it sets or tests variables."""
     is_assigned = bool(_ASSIGNMENT.match("".join(words[-1:])))
-    return is_assigned or _name(words) in _EXPORTERS | _VALUE_READERS
+    return is_assigned or words == ["$"] or _name(words) in _EXPORTERS | _VALUE_READERS
 
 
 def _name(words: Sequence[str]) -> str:

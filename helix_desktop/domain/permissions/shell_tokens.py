@@ -8,7 +8,7 @@ from typing import NamedTuple
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget
 
 _TOKEN = re.compile(
-    r"""[ \t\r]++|\#[^\n]*+|\d+(?=[<>])
+    r"""[ \t\r]++|\#[^\n]*+|(?P<stream>\d+(?=[<>]))
     |(?P<heredoc><<(?!<)-?)
     |(?P<operator>&>>?|>>|>[|&]|<>|<&|<<<|[<>]\(|[<>]|[;&|()\n]++)
     |(?P<word>(?:[^\ \t\r\n;&|()<>'"\\$]++|\\.|\$?"(?:[^"\\]++|\\.)*+"|\$?'[^'\\]*+'|\$'(?:[^'\\]++|\\.)*+'
@@ -32,10 +32,14 @@ _STEPS_PER_TOKEN = 3
 
 
 class Token(NamedTuple):
-    """A word without its quotes, or an operator. Behind the operator `<<` the word is the text itself."""
+    """A word without its quotes, or an operator. Behind the operator `<<` the word is the text itself.
+
+    `is_other_stream`: a redirection of another stream than what a program prints.
+    """
 
     text: str
     is_operator: bool = False
+    is_other_stream: bool = False
 
 
 class _HereDocument(NamedTuple):
@@ -64,7 +68,7 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     text = _BACKTICKS.sub(rf"${_WAS_BACKTICK}(\1){_WAS_BACKTICK}", text)
     tokens: list[Token] = []
     here_documents: list[_HereDocument] = []
-    at, is_arithmetic, is_delimiter = 0, False, False
+    at, is_arithmetic, is_delimiter, is_other_stream = 0, False, False, False
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
@@ -76,10 +80,13 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
                 if not is_arithmetic:
                     here_documents.append(_HereDocument(len(tokens), found[0].endswith("-")))
                     is_delimiter = True
+            case "stream":
+                is_other_stream = found[0] not in ("0", "1")
             case "operator":
                 operator = found[0]
                 is_arithmetic = "((" in operator or (is_arithmetic and "))" not in operator)
-                tokens.append(Token(operator, is_operator=True))
+                tokens.append(Token(operator, True, is_other_stream))
+                is_other_stream = False
                 if "\n" in operator and here_documents:
                     at = found.start() + operator.index("\n") + 1
                     budget.spend(len(here_documents) * (1 + (len(text) - at) // _CHARS_PER_STEP))

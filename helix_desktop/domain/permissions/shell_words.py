@@ -58,7 +58,8 @@ class ShellWords:
 
     def _with_variables(self, word: str) -> list[str]:
         if nested(word) and _VARIABLE.search(word) is None:
-            return [ANYTHING]
+            rest = word[word.rfind(")") + 1 :]
+            return [ANYTHING + rest if word.startswith("$(") and rest.startswith("/") else ANYTHING]
         words, at = [""], 0
         for found in _VARIABLE.finditer(word):
             name = found[1] or found[2] or ""

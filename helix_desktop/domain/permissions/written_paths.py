@@ -8,10 +8,17 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 _OUTPUT = ("-o", "--output", "--out", "--output-file")
-_DOWNLOAD_FOLDER = {"curl": r"--output-dir", "wget": r"-P|--directory-prefix"}
-_DOWNLOAD_FILE = {"curl": r"-[a-zA-Z]*?o|--output", "wget": r"-[a-zA-Z]*?O|--output-document"}
+_DOWNLOAD_FOLDER = {"curl": r"--output-dir", "wget": r"-P|--directory-prefix", "openssl": r"-outdir"}
+_DOWNLOAD_FILE = {
+    "curl": r"-[a-zA-Z]*?o|--output", "wget": r"-[a-zA-Z]*?O|--output-document", "openssl": r"-out",
+}  # fmt: skip
 _KEEPS_NAME = re.compile(r"-[a-zA-Z]*O[a-zA-Z]*|--remote-name(?:-all)?")
-_UNPACK_FOLDER = {"unzip": r"-d", "tar": r"-[a-zA-Z]*?C|--directory", "patch": r"-d|--directory"}
+_UNPACK_FOLDER = {
+    "unzip": r"-[a-zA-Z]*?d",
+    "7z": r"-o",
+    "tar": r"-[a-zA-Z]*?C|--directory",
+    "patch": r"-d|--directory",
+}
 _UNPACKS = re.compile(r"-?[a-zA-Z]*x[a-zA-Z]*|--extract|--get")
 _TARGET_FOLDER = r"-[a-zA-Z]*?t|--target-directory"
 
@@ -36,13 +43,13 @@ def written_by_options(name: str, words: Sequence[str]) -> Iterator[str]:
 
 
 def downloaded_paths(name: str, words: Sequence[str]) -> list[str]:
-    """Return the files that curl or wget write; a file is named after its address if no option names it."""
+    """Return the files that curl, wget or openssl write, by options; else they are named by the address."""
     if name not in _DOWNLOAD_FILE:
         return []
     folder = next(_values(words, _DOWNLOAD_FOLDER[name]), "")
     files = [path for path in _values(words, _DOWNLOAD_FILE[name]) if path != "-"]
     is_named = any(re.match(_DOWNLOAD_FILE[name], word) for word in words)
-    keeps_name = not is_named if name == "wget" else any(map(_KEEPS_NAME.fullmatch, words))
+    keeps_name = not is_named if name == "wget" else name == "curl" and any(map(_KEEPS_NAME.fullmatch, words))
     if keeps_name:
         files += [posixpath.basename(word) for word in words if "/" in word and not word.startswith("-")]
         files += [""] if folder else []
