@@ -38,7 +38,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.session.context import ControllerContext, SessionViews
+from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline

@@ -15811,7 +15811,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/context.py" />
+            <location filename="../../helix_desktop/ui/session/controller_context.py" />
             <source>No workspace is open.</source>
             <translation type="unfinished" />
         </message>
@@ -15851,7 +15851,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/context.py" />
+            <location filename="../../helix_desktop/ui/session/controller_context.py" />
             <source>Open a workspace first.</source>
             <translation type="unfinished" />
         </message>
@@ -23438,7 +23438,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/workspace_rows.py" />
             <source>Folder not found</source>
             <translation type="unfinished" />
         </message>
@@ -23837,7 +23837,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/workspace_rows.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Running</source>
             <translation type="unfinished" />
@@ -24063,8 +24063,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_delegate.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/workspace_rows.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Waiting for you</source>
             <translation type="unfinished" />

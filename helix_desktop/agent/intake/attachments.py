@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.agent.intake.intake import Intake, PreviewInput, decode_output
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.tools import FileReader
-from helix_desktop.context.intake.describe import describe_text
+from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of

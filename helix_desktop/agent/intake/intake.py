@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
-from helix_desktop.context.intake.describe import describe_output, describe_text
+from helix_desktop.context.intake.descriptions import describe_output, describe_text
 from helix_desktop.context.intake.output_names import insert_names, names_in_output, names_tokens
 from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
 from helix_desktop.context.policy import ContextPolicy

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.intake.describe import describe_text
+from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.conversation import MaskedCall
 from helix_desktop.domain.messages import ToolCall

@@ -41,7 +41,7 @@ from helix_desktop.context.summaries.touched_files import (
 )
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.files.use import is_task_tool
+from helix_desktop.domain.files.file_use import is_task_tool
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
 

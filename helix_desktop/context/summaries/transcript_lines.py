@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
-from helix_desktop.context.intake.describe import describe_edits
+from helix_desktop.context.intake.descriptions import describe_edits
 from helix_desktop.context.intake.error_lines import RESULT, find_error
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem

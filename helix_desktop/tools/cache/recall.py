@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from helix_desktop.context.intake.describe import CAP as ABOUT_CAP
-from helix_desktop.context.intake.describe import describe_output
+from helix_desktop.context.intake.descriptions import CAP as ABOUT_CAP
+from helix_desktop.context.intake.descriptions import describe_output
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader

@@ -11,8 +11,8 @@ from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, Permissio
 from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, AnswerQuestion, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.saved_rule_notice import SavedRuleNotice
 from helix_desktop.ui.shell.actions import action_shortcut
 from helix_desktop.words.translation import Translator, translate

@@ -12,8 +12,8 @@ from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.session.background_jobs import CALL_JOB, call_job_id
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator
 

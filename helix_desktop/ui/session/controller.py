@@ -35,7 +35,7 @@ from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
 from helix_desktop.ui.session.completion.sources import ComposerCompletions
 from helix_desktop.ui.session.composer.controller import ComposerController
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, top_bar_state
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.session.past.changes_since import ChangesSince

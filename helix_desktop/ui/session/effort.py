@@ -16,8 +16,8 @@ from helix_desktop.domain.events.choices import EffortChosen, EffortRefused
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.menus import popup_above
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.translation import Translator
 

@@ -12,8 +12,8 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

@@ -11,8 +11,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.shell_data import Banner
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

@@ -13,8 +13,8 @@ from helix_desktop.agent.session_updates import TurnChanged
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.models import model_name
 from helix_desktop.words.translation import Translator
 

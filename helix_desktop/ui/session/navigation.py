@@ -35,8 +35,8 @@ from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
 from helix_desktop.ui.inspector.rows import WindowRow
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import CONTINUE
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.translation import Translator, translate

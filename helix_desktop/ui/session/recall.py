@@ -16,8 +16,8 @@ from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.translation import Translator
 

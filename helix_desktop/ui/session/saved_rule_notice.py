@@ -12,8 +12,8 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.background_jobs import SIDE_QUESTION_JOB
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

@@ -38,8 +38,8 @@ from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, Or
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.session.composer.thumbnails import stored_thumbnail
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")

@@ -43,8 +43,8 @@ from helix_desktop.ui.shell.menus import fill_menu_bar
 from helix_desktop.ui.shell.opening_page import OpeningPage
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import TopBar
 from helix_desktop.ui.shell.waiting_sessions import WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.shell.window_drops import WindowDrops

@@ -15,7 +15,7 @@ from helix_desktop.domain.store.archive_report import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate

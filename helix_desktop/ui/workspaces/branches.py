@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersio
 from helix_desktop.ui.chat.rows.versions import find_versions
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator
 

@@ -13,7 +13,7 @@ from helix_desktop.domain.progress import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator

@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.domain.saved_filter import MAX_NAME_CHARS, SavedFilter, with_filter
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")

@@ -15,7 +15,7 @@ from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import Choice, ask, exec_async
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size

@@ -22,8 +22,8 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.store_health import report_history_damage, watch_store_health

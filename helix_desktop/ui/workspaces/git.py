@@ -10,7 +10,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.tool_call_target import tool_kind
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 _READING = frozenset({"read", "list", "search"})

@@ -7,7 +7,7 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
 from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, LOCATE
 from helix_desktop.words.translation import Translator

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("MCP")

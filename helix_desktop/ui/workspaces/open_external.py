@@ -19,7 +19,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController

@@ -12,7 +12,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.session.composer.controller import ComposerController
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate

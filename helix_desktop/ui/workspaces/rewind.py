@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.actions import RewindTo, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 text = TextContext("Changes")

@@ -11,7 +11,7 @@ from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator

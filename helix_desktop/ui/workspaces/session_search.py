@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageSearch
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
 from helix_desktop.ui.workspaces.controller import WorkspaceController

@@ -19,10 +19,15 @@ from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.usage_bar import pressure_of
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, disambiguate, distinct_colors
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    WorkspaceBadge,
+    WorkspaceRow,
+    disambiguate,
+    distinct_colors,
+)
 from helix_desktop.ui.shell.waiting_sessions import WaitingSession
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted

@@ -14,9 +14,9 @@ from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.searched_sessions import searched_sessions, show_message

@@ -30,8 +30,8 @@ from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.shortcuts import shortcuts
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import command_groups
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery

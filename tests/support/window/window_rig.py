@@ -38,7 +38,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
-from helix_desktop.ui.session.context import SessionViews
+from helix_desktop.ui.session.controller_context import SessionViews
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from tests.support.model_servers.chat_server import ChatServer

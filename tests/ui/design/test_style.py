@@ -22,7 +22,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.rows import RowKind
-from helix_desktop.ui.shell.sidebar.rows import WORKSPACE_COLORS
+from helix_desktop.ui.shell.sidebar.workspace_rows import WORKSPACE_COLORS
 
 AA = 4.5
 """Least contrast of text, WCAG 2.2 criterion 1.4.3."""

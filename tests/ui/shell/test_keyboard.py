@@ -16,8 +16,8 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.shell.keyboard import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from tests.support.window.buttons import find_button
 
 

@@ -21,8 +21,8 @@ from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.shell.actions import make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
 from tests.support.window.bare_window import make_window
 

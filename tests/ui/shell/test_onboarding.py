@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import press
 

@@ -18,12 +18,12 @@ from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
-from helix_desktop.ui.shell.sidebar.rows import (
-    WorkspaceRow,
-)
 from helix_desktop.ui.shell.sidebar.session_model import WHEN_ROLE
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
+from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    WorkspaceRow,
+)
 from helix_desktop.words.git import git_text
 from tests.support.window.buttons import find_button, find_buttons
 from tests.support.window.list_contents import workspaces_in

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from helix_desktop.agent.session_updates import SubagentProgress
-from helix_desktop.context.intake.describe import count_header_lines
+from helix_desktop.context.intake.descriptions import count_header_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates

@@ -25,8 +25,8 @@ from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDial
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import DoneRevert, RevertFlow
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 
 text = TextContext("Changes")
 

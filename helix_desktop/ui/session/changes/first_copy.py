@@ -10,8 +10,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.ui.changes.texts import copied_share
 from helix_desktop.ui.design.shell_data import JobRow
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

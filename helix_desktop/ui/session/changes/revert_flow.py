@@ -22,7 +22,7 @@ from helix_desktop.ui.changes.texts import revert_name
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")

@@ -15,7 +15,7 @@ from helix_desktop.ui.session.completion.files import FileCompletions
 from helix_desktop.ui.session.completion.mentions import FileMentions
 from helix_desktop.ui.session.completion.sent_messages import sent_messages
 from helix_desktop.ui.session.composer.controller import ComposerController
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 
 
 class ComposerCompletions(QObject):

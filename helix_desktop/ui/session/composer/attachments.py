@@ -20,7 +20,7 @@ from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.session.composer.thumbnails import stored_thumbnail
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

@@ -22,7 +22,7 @@ from helix_desktop.ui.session.composer.attachments import DraftAttachments
 from helix_desktop.ui.session.composer.estimate import MessageEstimate
 from helix_desktop.ui.session.composer.outgoing import OutgoingMessage, OutgoingMessages
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft, UnsavedDrafts
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name

@@ -18,8 +18,8 @@ from helix_desktop.ui.design.dialogs import Choice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")

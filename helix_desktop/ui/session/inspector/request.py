@@ -17,8 +17,8 @@ from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.inspector.request.window import RequestTexts, RequestWindow
 from helix_desktop.ui.inspector.request.wire_text import curl_command, indented_json, window_json
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.steps import sent_at_text
 from helix_desktop.words.translation import Translator
 

@@ -23,8 +23,8 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow, badge_label
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

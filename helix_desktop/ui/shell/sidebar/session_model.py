@@ -8,7 +8,6 @@ from datetime import datetime
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.shell.sidebar.rows import badge_label
 from helix_desktop.ui.shell.sidebar.session_rows import (
     FoundMessage,
     ListGroup,
@@ -17,6 +16,7 @@ from helix_desktop.ui.shell.sidebar.session_rows import (
     list_group,
     nested_sessions,
 )
+from helix_desktop.ui.shell.sidebar.workspace_rows import badge_label
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator

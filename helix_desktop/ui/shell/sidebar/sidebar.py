@@ -20,7 +20,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
-from helix_desktop.ui.shell.sidebar.rows import message_words
+from helix_desktop.ui.shell.sidebar.workspace_rows import message_words
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 

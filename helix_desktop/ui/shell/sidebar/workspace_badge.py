@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 
 BADGE_COLOR_TOKENS = {"running": "seg_assistant", "waiting": "seg_output", "missing": "error"}
 """Token that colors the dot of each badge."""

@@ -13,7 +13,7 @@ from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.shell.actions import action_shortcut
-from helix_desktop.ui.shell.sidebar.rows import matches_query
+from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

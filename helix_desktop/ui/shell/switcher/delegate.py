@@ -11,8 +11,8 @@ from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, badge_label
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge, WorkspaceRow, badge_label
 from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, paint_command
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.words.translation import Translator

@@ -13,7 +13,12 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query, message_words
+from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    WorkspaceRow,
+    badge_label,
+    matches_query,
+    message_words,
+)
 from helix_desktop.ui.shell.switcher.commands import CommandList, command_at
 from helix_desktop.ui.shell.switcher.delegate import ROW_PX, ROW_ROLE, SwitcherDelegate
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow

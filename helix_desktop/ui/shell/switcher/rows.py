@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge
+from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
 
 
 @dataclass(frozen=True, slots=True)

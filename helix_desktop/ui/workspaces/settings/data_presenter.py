@@ -9,7 +9,7 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.services.diagnostics.facts import folder_sizes
 from helix_desktop.services.file_history import file_coverage_settings
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
 

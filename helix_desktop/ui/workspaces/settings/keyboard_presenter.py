@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.keyboard.page import CommandGroup, CommandKeys, KeyboardPage
 from helix_desktop.ui.shell.actions import SPECS
 from helix_desktop.ui.shell.key_bindings import KeyBindings, native_key, why_reserved

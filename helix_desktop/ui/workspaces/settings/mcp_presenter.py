@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.mcp.config_import import ServerDraft
 from helix_desktop.services.mcp.servers import TEST_LIMIT_S
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor

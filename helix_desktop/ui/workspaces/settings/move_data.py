@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size

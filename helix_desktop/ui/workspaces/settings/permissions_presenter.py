@@ -15,8 +15,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from helix_desktop.ui.workspaces.trust import TrustController

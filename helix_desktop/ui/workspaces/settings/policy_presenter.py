@@ -17,8 +17,8 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields,
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form

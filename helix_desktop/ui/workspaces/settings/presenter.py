@@ -13,8 +13,8 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_placement import fit_screen
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner

@@ -19,8 +19,8 @@ from helix_desktop.services.provider_changes import DEMO, ProviderChanges, secre
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.model_menu import DEMO_LABEL
 from helix_desktop.ui.settings.forms import (
     CheckNotice,

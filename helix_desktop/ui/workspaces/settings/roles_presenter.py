@@ -11,8 +11,8 @@ from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole, with
 from helix_desktop.config.settings import Settings
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard, role_reason_text
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.describe import CAP, describe_output, describe_text
+from helix_desktop.context.intake.descriptions import CAP, describe_output, describe_text
 
 LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\nimport os\n\n\n"
 

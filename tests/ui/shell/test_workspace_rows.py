@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from helix_desktop.ui.shell.sidebar.rows import (
+from helix_desktop.ui.shell.sidebar.session_rows import day_group
+from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceRow,
     default_color,
     default_initials,
@@ -14,7 +15,6 @@ from helix_desktop.ui.shell.sidebar.rows import (
     distinct_colors,
     matches_query,
 )
-from helix_desktop.ui.shell.sidebar.session_rows import day_group
 from helix_desktop.words.times import format_short_time
 
 
