@@ -4675,6 +4675,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>Cut off by the provider's content filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>Cut off: the answer reached the limit of tokens for one answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Deny</source>
             <translation type="unfinished" />

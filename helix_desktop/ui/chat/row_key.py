@@ -9,13 +9,14 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 
 RowPart: TypeAlias = Literal[
-    "event", "call", "approval", "arriving", "error", "retry", "side", "past", "handover"
+    "event", "call", "approval", "arriving", "cut", "error", "retry", "side", "past", "handover"
 ]
 _PREFIXES: dict[RowPart, str] = {
     "event": "e",
     "call": "t",
     "approval": "ask",
     "arriving": "live",
+    "cut": "cut",
     "error": "trouble",
     "retry": "retry",
     "side": "side",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, TurnFooterRow
@@ -24,12 +24,13 @@ class TurnEnds:
         self._outcome: TurnOutcome = "done"
         self._answer: AssistantRow | None = None  # the newest one that called no tools
         self._answer_seq = 0
+        self._cut: StopReason = "end"  # why the newest answer ended
         self._attempts = 0
 
     def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, row: Row | None) -> None:
         """Note an answer and its first row: a retry may replace it."""
         self._answer = row if isinstance(row, AssistantRow) and not response.calls else None
-        self._answer_seq = recorded.seq
+        self._answer_seq, self._cut = recorded.seq, response.stop
 
     def on_turn_event(
         self, recorded: RecordedEvent, event: TurnEnded | TurnRetried, *, is_subagent: bool = False
@@ -40,10 +41,22 @@ class TurnEnds:
         """
         if isinstance(event, TurnRetried):
             return self._attempt_rows(recorded, event)
-        self._outcome, self._end = event.how, _end_row(recorded, event)
-        if self._end is not None:
-            return [self._end]
-        return [] if is_subagent else [TurnFooterRow(RowKey(recorded.seq))]
+        self._outcome, self._end = event.how, _end_row(recorded, event) or self._cut_row(recorded.seq)
+        if event.how != "done":
+            return [self._end] if self._end else []
+        footer: list[Row] = [] if is_subagent else [TurnFooterRow(RowKey(recorded.seq))]
+        return [self._end, *footer] if self._end else footer
+
+    def _cut_row(self, seq: int) -> DividerRow | None:
+        """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
+        key = RowKey(seq, part="cut")
+        match self._cut:
+            case "length":
+                text = tr("Cut off: the answer reached the limit of tokens for one answer")
+                return DividerRow(key, "interrupted", text, actions=(ControlTurn("continue"),))
+            case "filter":
+                return DividerRow(key, "interrupted", tr("Cut off by the provider's content filter"))
+        return None
 
     def _attempt_rows(self, recorded: RecordedEvent, event: TurnRetried) -> list[Row]:
         """Return the line that an attempt folds to; none in a branch that begins with the retry."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
@@ -72,3 +73,19 @@ def test_an_interrupted_turn_says_the_one_cause_it_has(ended: TurnEnded, text: s
     log = [RecordedEvent(1, 0, UserSpoke("Begin.", 1)), RecordedEvent(2, 0, ended)]
     (row,) = [row for row in rows_from_log(log)[1] if isinstance(row, DividerRow)]
     assert text_of_row(row) == text
+
+
+def test_an_answer_that_reached_the_limit_says_so_and_can_go_on() -> None:
+    """What a provider cut off looked whole; older ones keep the line without its button."""
+    answer = AssistantSpoke("Because the limit of", "test/model", 4, stop="length")
+    log = [RecordedEvent(1, 0, UserSpoke("Why?", 1)), RecordedEvent(2, 0, answer)]
+    log.append(RecordedEvent(3, 0, TurnEnded("done")))
+    rows = rows_from_log(log)[1]
+    assert [type(row) for row in rows] == [UserRow, AssistantRow, DividerRow, TurnFooterRow]
+    (line,) = [row for row in rows if isinstance(row, DividerRow)]
+    assert text_of_row(line).startswith("Cut off")
+    assert action_names(line) == ("continue",)
+    later = rows_from_log([*log, RecordedEvent(4, 0, UserSpoke("Continue.", 1))])[1]
+    assert [action_names(row) for row in later if isinstance(row, DividerRow)] == [()]
+    whole = replace(answer, stop="end")
+    assert DividerRow not in map(type, rows_from_log([log[0], RecordedEvent(2, 0, whole), log[2]])[1])
