@@ -7,8 +7,9 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
 )
-from PySide6.QtWidgets import QLineEdit, QStackedWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QStackedWidget, QWidget
 
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.words.translation import Translator
 
@@ -16,7 +17,10 @@ tr = Translator("Window")
 
 
 class EditableTitle(QStackedWidget):
-    """A title that turns into a field on double click; Enter keeps the new name, Esc the old one."""
+    """A title that turns into a field on double click; Enter keeps the new name, Esc the old one.
+
+    After both the keyboard is where it was.
+    """
 
     renamed = Signal(str)
 
@@ -24,6 +28,7 @@ class EditableTitle(QStackedWidget):
         """Start without a title, and not editable."""
         super().__init__()
         self.editable = False
+        self._focused_before: QWidget | None = None
         self._label = ElidedLabel(role="title")
         self._field = QLineEdit()
         self._field.setProperty("kind", "title")
@@ -50,6 +55,8 @@ class EditableTitle(QStackedWidget):
         """Begin to edit, all text selected."""
         if not self.editable:
             return
+        if not self.is_editing():
+            self._focused_before = QApplication.focusWidget()
         self._field.setText(self.title())
         self._field.selectAll()
         self.setCurrentWidget(self._field)
@@ -74,7 +81,11 @@ class EditableTitle(QStackedWidget):
     def _finish(self) -> None:
         if not self.is_editing():
             return
+        had_focus, before = self._field.hasFocus(), self._focused_before
+        self._focused_before = None
         self.setCurrentWidget(self._label)
+        if had_focus:
+            refocus(before)
         name = self._field.text().strip()
         if name and name != self.title():
             self._label.set_full_text(name)

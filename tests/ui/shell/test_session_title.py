@@ -56,6 +56,8 @@ def test_f2_renames_the_row_in_focus_else_the_open_session(window: MainWindow) -
 
 
 def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) -> None:
+    message = window.findChildren(QTextEdit)[0]
+    message.setFocus()
     window.top_bar.title.edit()
     field = QApplication.focusWidget()
     assert field is not None
@@ -63,4 +65,5 @@ def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) 
 
     with qtbot.assertNotEmitted(window.top_bar.renamed):
         QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert QApplication.focusWidget() is message
     assert window.top_bar.title.title() == HEADER.title

@@ -18,6 +18,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_changes import DEMO, ProviderChanges, secret_header_names
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -134,7 +135,7 @@ class ProvidersPresenter:
         await self.refresh()
         self.select(provider.name)
         if focused is not None and self._page.isAncestorOf(focused):
-            focused.setFocus(Qt.FocusReason.OtherFocusReason)  # a new one was away while the list changed
+            refocus(focused)  # a new one was away while the list changed
         self._stop_test()
         if self._test_task is not None:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
