@@ -12,7 +12,9 @@ from helix_desktop.context.summaries.command_lines import shown_command, whole_c
 from helix_desktop.context.summaries.informative_lines import (
     described_result,
     error_line,
+    failure_lines,
     last_informative_line,
+    reports_failure,
 )
 from helix_desktop.context.summaries.ledger_entries import (
     COMMAND_CHARS,
@@ -159,10 +161,16 @@ class Ledger(msgspec.Struct):
         self.files[path] = LedgerFile(path, flags, stored, seq, state, content, stored_seq or seq)
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
-        ok = answer.ok and answer.exit_code in (0, None)
+        has_ended_well = answer.ok and answer.exit_code in (0, None)
         described = described_result(answer.about, answer.exit_code)
         result_line = described if answer.about else last_informative_line(answer.text)
-        result = (error_line(answer.text) or result_line) if not ok else result_line
+        ok = has_ended_well and not reports_failure(
+            result_line
+        )  # as of tests whose output goes through a pipe
+        result = result_line
+        if not ok:
+            reasons = failure_lines(answer.text)[:1] if has_ended_well else [error_line(answer.text)]
+            result = next(filter(None, reasons), result_line)
         # The same command with another part of its output shown is one: else each `| tail -20` stands there.
         key = whole_command(answer.target)
         self.commands.pop(key, None)
@@ -178,9 +186,9 @@ class Ledger(msgspec.Struct):
                 continue
             digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
-        for path in files_edited_in_place(answer.target) if ok else ():
+        for path in files_edited_in_place(answer.target) if has_ended_well else ():
             self._add_use(path, "edit", answer, seq, UNKNOWN_CALL, is_part=False)
-        for path in deleted_files(answer.target) if ok else ():
+        for path in deleted_files(answer.target) if has_ended_well else ():
             self._add_file(path, "", "", seq, "deleted")
 
     def complete_from(self, earlier: Ledger) -> None:

@@ -26,7 +26,7 @@ from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.message_counts import MessageCounts
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import ellipsize_title, pluralize
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
@@ -82,7 +82,8 @@ def handover_parts(
     """
     note = [TITLE, _NOTE]
     if handover.origin:
-        note.append(f"It is of the earlier session {json.dumps(handover.origin_title)} of this workspace.")
+        title = json.dumps(ellipsize_title(handover.origin_title))
+        note.append(f"It is of the earlier session {title} of this workspace.")
     is_marking = not (handover.edited or handover.origin)
     sections = [section_text(section, mark_unsupported=is_marking) for section in handover.sections]
     parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note), ("sections", sections)]

@@ -164,10 +164,8 @@ def _newest_runs(ledger: Ledger) -> list[CommandRun]:
     for run in ledger.commands.values():
         key = run.command if run.exit_code is None else _same_tests(run.command)
         newest.pop(key, None)
-        if run.exit_code == 0 and _TEST_PROGRAM.search(key):
-            some_tests = [
-                other for other in newest if other.startswith(f"{key} ") and newest[other].exit_code
-            ]
+        if run.exit_code == 0 and run.ok and _TEST_PROGRAM.search(key):
+            some_tests = [other for other in newest if other.startswith(f"{key} ") and not newest[other].ok]
             for other in some_tests:
                 del newest[other]
         newest[key] = run
@@ -182,18 +180,19 @@ def _same_tests(command: str) -> str:
 
 def _completed(ledger: Ledger) -> list[Bullet]:
     changed = [use for use in ledger.files.values() if use.is_changed]
-    passed = [run for run in _newest_runs(ledger) if run.exit_code == 0]
+    passed = [run for run in _newest_runs(ledger) if run.exit_code == 0 and run.ok]
     bullets = [Bullet(f"Changed {use.path}", (use.seq,)) for use in changed[-_PER_SECTION:]]
     bullets += [
-        Bullet(f"Ran `{_sentence(run.command)}`: exit 0", (run.seq,)) for run in passed[-_PER_SECTION:]
+        Bullet(_with_result(f"Ran `{_sentence(run.command)}`: exit 0", run.result), (run.seq,))
+        for run in passed[-_PER_SECTION:]
     ]
     return _newest(bullets)
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    failed = [run for run in _newest_runs(ledger) if run.exit_code not in (0, None)]
+    failed = [run for run in _newest_runs(ledger) if run.exit_code is not None and not run.ok]
     bullets = [
-        Bullet(_with_error(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
+        Bullet(_with_result(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]
     ]
     bullets += [
@@ -203,8 +202,8 @@ def _issues(ledger: Ledger) -> list[Bullet]:
     return _newest(bullets)
 
 
-def _with_error(text: str, error: str) -> str:
-    return f"{text}: {_sentence(error)}" if error else text
+def _with_result(text: str, result: str) -> str:
+    return f"{text}: {_sentence(result)}" if result else text
 
 
 def _preferences_in(words: str) -> list[str]:

@@ -79,6 +79,12 @@ def error_line(text: str) -> str:
     return without_direction_signs(informative)
 
 
+def reports_failure(result: str) -> bool:
+    """Return True for the result of a command that says that something failed, whatever its exit code."""
+    error = find_error(result)
+    return error is not None and error.rank == RESULT
+
+
 def failure_lines(text: str) -> list[str]:
     """Return the lines of a command's output that name what failed: of tests up to three, else one line."""
     lines = text[-_TAIL_CHARS:].splitlines()

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence, Set
 import msgspec
 
 from helix_desktop.context.intake.descriptions import describe_edits
-from helix_desktop.context.intake.error_lines import RESULT, find_error
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
@@ -18,6 +17,7 @@ from helix_desktop.context.summaries.informative_lines import (
     failure_lines,
     informative_source_lines,
     last_informative_line,
+    reports_failure,
     shorten_output,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
@@ -152,8 +152,7 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
 
 def _says_failure(answer: ToolAnswered, body: str) -> bool:
     """Return True for a command that failed, or that says of tests that some did, whatever its exit code."""
-    error = find_error(body)
-    return not answer.ok or bool(answer.exit_code) or (error is not None and error.rank == RESULT)
+    return not answer.ok or bool(answer.exit_code) or reports_failure(body)
 
 
 def _call_with_edits(call: ToolCall) -> str:

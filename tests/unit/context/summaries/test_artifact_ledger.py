@@ -112,6 +112,15 @@ def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     assert only.startswith("$ sed -n")
 
 
+def test_tests_that_failed_before_a_pipe_are_a_failure() -> None:
+    """The exit code is that of `tail`; what the run says of itself counts."""
+    output = "exit code 0\nFAILED test_a.py::test_x - assert 1 == 2\n1 failed, 9 passed in 3 s\n"
+    items = session_with(answer("run_command", "pytest | tail -5", output, 0)).transcript.items
+    (line,) = build_ledger(items).text(600).splitlines()
+    assert line.startswith("! pytest")
+    assert line.endswith("FAILED test_a.py::test_x - assert 1 == 2")
+
+
 def test_an_addition_to_a_file_leaves_the_text_that_is_stored_of_it() -> None:
     """`>>` edits what stands there; `>` replaces it, and so does an addition to what is not known."""
 
