@@ -24,6 +24,7 @@ from helix_desktop.domain.permissions.program import (
     runs_text,
 )
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
+from helix_desktop.domain.permissions.shell_folder import ShellFolder
 from helix_desktop.domain.permissions.shell_names import (
     BEHIND_OPERAND,
     OTHER_RUNNERS,
@@ -122,7 +123,7 @@ class _Reader:
     ) -> None:
         self.reading = reading
         self.programs = reading.programs
-        self._folder, self._depth, self._budget = folder, depth, budget
+        self._folder, self._depth, self._budget = ShellFolder(folder), depth, budget
         self._words = ShellWords(budget, values or {})
         self._own_names: set[str] = set()  # of functions and aliases
         self._piped: Program | None = None
@@ -130,6 +131,7 @@ class _Reader:
         self._runs_script = False
         self._interpreter = ""  # that runs what the command writes or pipes
         self._is_hidden = False  # what is printed becomes the value of a variable
+        self._is_flat = False  # its parentheses don't pair up
         self._files: Sequence[str] = ()  # that the program reads as its input
         self._last: Program | None = None
         self._downloads: set[str] = set()  # files whose text nobody knows before the command runs
@@ -148,7 +150,7 @@ class _Reader:
 
     def _add_code(self, name: str, code: str) -> None:
         """Add a program in another language, and what it runs by a shell."""
-        self.programs.append(Program(name, folder=self._folder, code=code))
+        self.programs.append(Program(name, folder=self._folder.path, code=code))
         for text in texts_in_code(code):
             self._read_inner(text)
 
@@ -158,7 +160,7 @@ class _Reader:
             self._add_unclear()
             return
         values = self._words.values
-        inner = _Reader(self.reading, self._folder, self._budget, self._depth + 1, values)
+        inner = _Reader(self.reading, self._folder.path, self._budget, self._depth + 1, values)
         inner._is_hidden = self._is_hidden or is_hidden
         inner.read_text(text)
 
@@ -170,13 +172,13 @@ class _Reader:
         """Read the words of a command, up to each operator."""
         current = OpenCommand()
         outer: list[OpenCommand] = []  # whose words go on behind what they contain
-        is_flat = any(token.text == "case" for token in tokens)  # its parentheses don't pair up
+        self._is_flat = any(token.text == "case" for token in tokens)
         for token in tokens:
             if not token.is_operator:
                 self._add_word(current, token.text)
             elif set(token.text) & set("<>") and "(" not in token.text:
                 current.target, current.is_other_stream = token.text, token.is_other_stream
-            elif not is_flat and current.contains_command(token.text):
+            elif not self._is_flat and current.contains_command(token.text):
                 outer.append(current)
                 current = self._inner_command(current, token.text)
             else:
@@ -198,11 +200,12 @@ class _Reader:
             command.outputs += self._words.expand(word)
         elif target in (">>", "&>>"):
             paths = self._words.expand(word)
-            self.programs += (Program("tee", ("-a", path), self._folder) for path in paths)
+            self.programs += (Program("tee", ("-a", path), self._folder.path) for path in paths)
 
     def _inner_command(self, command: OpenCommand, operator: str) -> OpenCommand:
         """Return the beginning of a command within a command."""
         command.target, command.piped, self._piped = "", self._piped, None
+        command.folder, command.outer_depth = self._folder.path, self._folder.depth
         is_hidden = command.is_hidden or _keeps_value(command.words)
         return OpenCommand(operator.count("("), runs_text(command.words), is_hidden)
 
@@ -218,6 +221,7 @@ class _Reader:
                 self.programs.append(_UNCLEAR)
             command = outer.pop()
             self._piped, operator = command.piped, operator[at + 1 :]
+            self._folder.leave(command.outer_depth, command.folder)
             if last is not None and last.name == "mktemp":
                 command.words[-1:] = [word[:-1] + TEMPORARY for word in command.words[-1:]]
             if is_decoded and (found := _ASSIGNMENT.match("".join(command.words[-1:]))):
@@ -227,6 +231,7 @@ class _Reader:
         if operator.startswith("()"):
             self._own_names.update(command.words[-1:])
         self._end(command, operator)
+        self._folder.pass_parentheses(operator if not self._is_flat else "")
         return OpenCommand(command.depth, command.is_run, command.is_hidden)
 
     def _end(self, command: OpenCommand, operator: str) -> Program | None:
@@ -307,8 +312,8 @@ class _Reader:
     def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
         self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
         name, arguments = _name(words), tuple(words[1:])
-        if name in ("cd", "pushd"):
-            self._folder = posixpath.join(self._folder, arguments[0] if arguments else self._words.home())
+        if name in ("cd", "pushd", "popd"):
+            self._folder.change(name, arguments, self._words.home())
             return None
         script = self._script(name, words)
         if script is not None:
@@ -328,11 +333,12 @@ class _Reader:
         code = self._read_code(name, arguments)
         if name == "git" and saves_running_setting(arguments):
             outputs = (*outputs, ".git/config")
-        is_own = name in self._own_names
+        if name in self._own_names:
+            self.programs.append(Program(ANYTHING, arguments, self._folder.path))
         program = Program(
-            ANYTHING if is_own else name,
+            name,
             arguments,
-            self._folder,
+            self._folder.path,
             outputs,
             code,
             inputs=tuple(self._files),
@@ -344,15 +350,15 @@ class _Reader:
 
     def _note_runner(self, name: str, arguments: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
         """Note what a wrapper runs, in the folder that it changes into."""
-        folder = self._folder
+        folder = self._folder.path
         if name == "dotenv":  # its options name files that it reads
             at = next((at for at, word in enumerate(arguments) if word in ("run", "--")), -1)
             arguments = arguments[at + 1 :]
         self._note_names("export", arguments)
         if name == "env":
-            self._folder = posixpath.join(folder, *folders_of_env(arguments))
+            self._folder.path = posixpath.join(folder, *folders_of_env(arguments))
         last = self._note_wrapped(arguments, outputs, name in ("xargs", "parallel"), name in BEHIND_OPERAND)
-        self._folder = folder
+        self._folder.path = folder
         return last
 
     def _read_code(self, name: str, arguments: Sequence[str]) -> str:
@@ -383,7 +389,7 @@ class _Reader:
     def _note_scripts(self, paths: Iterable[str]) -> None:
         """Note the first of paths as a script that runs."""
         for path in islice(paths, 1):
-            self.reading.scripts.append((self._folder, path))
+            self.reading.scripts.append((self._folder.path, path))
             if self._at(path) in self._downloads:
                 self.programs.append(_UNCLEAR)
 
@@ -409,7 +415,7 @@ class _Reader:
         self._downloads.update(map(self._at, paths))
 
     def _at(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(self._folder, path))
+        return posixpath.normpath(posixpath.join(self._folder.path, path))
 
     def _script(self, name: str, words: Sequence[str]) -> str | None:
         """Return what a shell runs; None for another program."""
@@ -428,7 +434,7 @@ class _Reader:
         if name in ("source", ".") or "/" in "".join(words[:1]):
             self._runs_script |= name in ("source", ".") or words[0].startswith("./")
             self._note_scripts(arguments if name in ("source", ".") else words)
-        self.reading.scripts += [(self._folder, path) for path in _SCRIPTS_OF.get(name, ())]
+        self.reading.scripts += [(self._folder.path, path) for path in _SCRIPTS_OF.get(name, ())]
         if name in _MAKE:
             names = (posixpath.basename(path) for program in self.programs for path in program.outputs)
             is_other = any(word.startswith(("-f", "--file", "--makefile")) for word in arguments)
@@ -458,7 +464,7 @@ class _Reader:
                     break
                 is_behind_option = False
         if last is None and outputs:
-            last = Program("", folder=self._folder, outputs=outputs)
+            last = Program("", folder=self._folder.path, outputs=outputs)
             self.programs.append(last)
         if is_fed:
             self.programs[count:] = [
