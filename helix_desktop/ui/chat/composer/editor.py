@@ -126,7 +126,7 @@ class Editor(TextArea):
         """Return True for a page key while all of the text is in sight; Ctrl+Home and End without one."""
         match event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             case (Qt.Key.Key_PageUp | Qt.Key.Key_PageDown, Qt.KeyboardModifier.NoModifier):
-                return self.verticalScrollBar().maximum() == 0
+                return self.verticalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
             case (Qt.Key.Key_Home | Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier):
                 return self.document().isEmpty()
         return False

@@ -70,7 +70,7 @@ _STATE_ICONS: dict[ToolState, str] = {
     "interrupted": "pause",
     "stopped": "circle-stop",
 }
-_REASON_CHARS = 60  # of why the user denied a call; the opened card has all
+_REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
     "excluded": "eye-off",
@@ -94,7 +94,7 @@ class _PlacedChip(NamedTuple):
 
 
 def figures_text(row: ToolRow, token_ratio: float) -> str:
-    """Lines, time, exit code and tokens of a call, as one line of words.
+    """Lines (or why it failed), time, exit code and tokens of a call, as one line of words.
 
     Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
     `token_ratio`: the model's tokens per token of the row.
@@ -105,13 +105,7 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
         return tr("output not saved")
     if row.state == "interrupted" and did_not_run(row.head):
         return tr("did not run")
-    parts = []
-    if row.state == "denied" and (reason := denial_reason(row.head)):
-        parts.append(tr("“{reason}”", reason=escape_invisible(ellipsize(reason, _REASON_CHARS))))
-    elif row.form != "full" or row.is_choosing_form:
-        parts.append(format_size(row.size_bytes))
-    elif row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
-        parts.append(tr.plural(row.lines - row.header_lines, "%n line", "%n lines"))
+    parts = list(filter(None, [_output_text(row)]))
     if row.duration_ms is not None:
         duration = format_duration(row.duration_ms)
         was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
@@ -122,6 +116,21 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
         tokens = format_token_count(round(row.tokens * token_ratio))
         parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
     return " · ".join(parts)
+
+
+def _output_text(row: ToolRow) -> str:
+    """Return how much a call brought, or in place of it why it failed or was denied."""
+    reason = denial_reason(row.head) if row.state == "denied" else ""
+    if reason:
+        return tr("“{reason}”", reason=escape_invisible(ellipsize(reason, _REASON_CHARS)))
+    if row.state == "failed" and row.exit_code is None and row.head:
+        sentence = row.head.split("\n", 1)[0].split(". ", 1)[0]
+        return escape_invisible(ellipsize(sentence, _REASON_CHARS))
+    if row.form != "full" or row.is_choosing_form:
+        return format_size(row.size_bytes)
+    if row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
+        return tr.plural(row.lines - row.header_lines, "%n line", "%n lines")
+    return ""
 
 
 def _sent_text(row: ToolRow, tokens: str) -> str:

@@ -171,6 +171,7 @@ def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(composer:
     composer.editor.scroll_key_pressed.connect(lambda event: keys.append(event.key()))
     QTest.keyClick(composer.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
     composer.set_text("two\nlines")
+    composer.set_theme(LIGHT, 16 / 13)
     QTest.keyClick(composer.editor, Qt.Key.Key_PageUp)
     QTest.keyClick(composer.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
     composer.set_text("\n" * 40)

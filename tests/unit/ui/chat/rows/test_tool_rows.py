@@ -52,6 +52,12 @@ def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
     assert row.target == "a.py, b.py"
 
 
+def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> None:
+    row = ToolRow(RowKey(2, "c"), "x", state="failed", head="There is no tool 'x'. The tools are: y", lines=1)
+    assert figures_text(row, 1.0) == "There is no tool 'x'"
+    assert figures_text(replace(row, exit_code=2), 1.0) == "1 line · exit code 2"
+
+
 def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> None:
     call = ToolCall("c", "run_command", '{"command": "make"}')
     answer = ToolAnswered("c", "run_command", "Not run.", "", 0, 9, 9, outcome="interrupted")
