@@ -160,7 +160,7 @@ class PolicyForm:
     `restorable` counts, by profile, the user's changes that are stored and not in force.
     """
 
-    workspace: str
+    workspace_name: str
     profile: str
     profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]

@@ -322,15 +322,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """True while the center waits for what is being opened."""
         return self._center_page == "opening"
 
-    def announce(self, workspace: str) -> None:
+    def announce(self, workspace_name: str) -> None:
         """Say in the first frame which workspace is being opened; empty if that is not known."""
-        self.opening_page.show_workspace(workspace)
-        if workspace:
-            self.sidebar.announce(workspace)
+        self.opening_page.show_workspace(workspace_name)
+        if workspace_name:
+            self.sidebar.announce(workspace_name)
 
-    def show_opening(self, workspace: str, repairing: bool = False) -> None:
+    def show_opening(self, workspace_name: str, repairing: bool = False) -> None:
         """Say in the center that a workspace of this name is being opened, or repaired."""
-        self.opening_page.show_workspace(workspace, repairing)
+        self.opening_page.show_workspace(workspace_name, repairing)
         self.show_center_page("opening")
 
     def show_center_page(self, center_page: CenterPage) -> None:

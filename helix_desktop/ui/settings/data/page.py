@@ -104,9 +104,11 @@ class DataPage(QWidget):
         for part in self._workspace_parts:
             part.hide()
 
-    def show_data(self, workspace: str, rule: RetentionRule, totals: StoreTotals, plan: CleanupPlan) -> None:
+    def show_data(
+        self, workspace_name: str, rule: RetentionRule, totals: StoreTotals, plan: CleanupPlan
+    ) -> None:
         """Show a workspace's figures and rule; `plan` is the rule's."""
-        self._lead.setText(tr("What {workspace} stores, and for how long.", workspace=workspace))
+        self._lead.setText(tr("What {workspace} stores, and for how long.", workspace=workspace_name))
         trashed = plan.trashed
         count = totals.entries - trashed.entries
         live_size = totals.stored_size - trashed.stored_size

@@ -170,7 +170,7 @@ class McpPage(Themed, QWidget):
             part.hide()
 
     def show_servers(
-        self, workspace: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
+        self, workspace_name: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
         """Show how the servers of a workspace are doing; `secret_storage` says where secrets are kept."""
         self.add_box.editor.form.secret_storage = secret_storage
@@ -178,7 +178,7 @@ class McpPage(Themed, QWidget):
             tr(
                 "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
                 "the sandbox. The agent asks before each call, unless a rule allows it.",
-                workspace=workspace,
+                workspace=workspace_name,
             )
         )
         self._head.show()

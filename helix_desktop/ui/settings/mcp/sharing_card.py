@@ -69,15 +69,15 @@ class SharingCard(QFrame):
             lambda: _copy_with_feedback(self._copy_http, self._http_config, copy_http_text)
         )
 
-    def show_sharing(self, workspace: str, command: tuple[str, ...], sharing: SharingState) -> None:
+    def show_sharing(self, workspace_name: str, command: tuple[str, ...], sharing: SharingState) -> None:
         """Show how the cache of a workspace is shared; `command` starts its server."""
-        name = server_name(workspace)
+        name = server_name(workspace_name)
         self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
         self._lead.setText(
             tr(
                 "Other programs can recall, search and list the cached outputs of {workspace}, nothing else. "
                 "Each program starts this command itself, even while Helix Desktop is open.",
-                workspace=workspace,
+                workspace=workspace_name,
             )
         )
         self._command.setText(" ".join(_quoted(word) for word in command))

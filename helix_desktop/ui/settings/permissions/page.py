@@ -178,20 +178,24 @@ class PermissionsPage(QWidget):
         parts.setStretch(1, 1)
         self._trust.addWidget(card(parts))
 
-    def show_rules(self, workspace: str, rules: Sequence[PermissionRow]) -> None:
+    def show_rules(self, workspace_name: str, rules: Sequence[PermissionRow]) -> None:
         """Show the rules of a workspace, and those of the session on screen."""
-        self._lead.setText(self._lead_text(workspace, bool(rules)))
+        self._lead.setText(self._lead_text(workspace_name, bool(rules)))
         self._heading.setVisible(bool(rules))
         clear_layout(self._rules)
         for rule in rules:
             self._rules.addWidget(self._card(rule))
 
-    def _lead_text(self, workspace: str, has_rules: bool) -> str:
+    def _lead_text(self, workspace_name: str, has_rules: bool) -> str:
         if has_rules:
-            return tr("What the agent may do in {workspace}.", workspace=workspace)
+            return tr("What the agent may do in {workspace}.", workspace=workspace_name)
         if self.demo_calls.isChecked() and not self._demo.isHidden():
-            return tr("No rules in {workspace} yet. See below what runs without asking.", workspace=workspace)
-        return tr("No rules in {workspace}. In Ask mode, the agent asks every time.", workspace=workspace)
+            return tr(
+                "No rules in {workspace} yet. See below what runs without asking.", workspace=workspace_name
+            )
+        return tr(
+            "No rules in {workspace}. In Ask mode, the agent asks every time.", workspace=workspace_name
+        )
 
     def show_revoked(self, rule: str) -> None:
         """Offer to undo that a rule was revoked; empty: no longer."""

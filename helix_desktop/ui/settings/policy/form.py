@@ -15,7 +15,7 @@ tr = Translator("Settings: Policy")
 
 
 def policy_form(
-    workspace: str, policy: ContextPolicy, restorable: Mapping[str, int] | None = None
+    workspace_name: str, policy: ContextPolicy, restorable: Mapping[str, int] | None = None
 ) -> PolicyForm:
     """Return the form of a workspace's policy; `restorable` counts stored changes by profile."""
     groups = (
@@ -30,7 +30,7 @@ def policy_form(
         _budget(policy),
     )
     profiles = tuple(_profile(name) for name in PROFILES)
-    return PolicyForm(workspace, policy.profile, profiles, groups, policy.enabled, restorable or {})
+    return PolicyForm(workspace_name, policy.profile, profiles, groups, policy.enabled, restorable or {})
 
 
 def conflict_text(fields: Mapping[str, Any], form: PolicyForm) -> str:

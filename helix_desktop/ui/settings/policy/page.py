@@ -72,7 +72,7 @@ class PolicyPage(Themed, QWidget):
         self._lead.setText(
             tr(
                 "What leaves the context in {workspace}, and when. Changes apply from the next request.",
-                workspace=form.workspace,
+                workspace=form.workspace_name,
             )
         )
         self.slider.show_form(form)

@@ -110,14 +110,14 @@ class RolesCard(QWidget):
 
     def show_roles(
         self,
-        workspace: str,
+        workspace_name: str,
         models: Sequence[str],
         workspace_models: Mapping[Role, str],
         default_models: Mapping[Role, str],
     ) -> None:
         """Show who is chosen; without a workspace only the second column can be changed."""
         self._title.setText(
-            tr("In {workspace}", workspace=workspace) if workspace else tr("In this workspace")
+            tr("In {workspace}", workspace=workspace_name) if workspace_name else tr("In this workspace")
         )
         for role, choice in self._default_choices.items():
             nobody = demo_model_name() if role == "model" else tr("Main model")
@@ -126,7 +126,7 @@ class RolesCard(QWidget):
             general = tr("Default ({model})", model=default_models[role] or nobody)
             workspace_choice = self._workspace_choices[role]
             _fill(workspace_choice, [(general, ""), (nobody, own)], models, workspace_models.get(role, ""))
-            workspace_choice.setEnabled(bool(workspace))
+            workspace_choice.setEnabled(bool(workspace_name))
 
     def show_reasons(self, reasons: Mapping[FilledRole, str]) -> None:
         """Show why the catalog chose the model of a role."""
