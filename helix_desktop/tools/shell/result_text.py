@@ -19,8 +19,8 @@ def describe_result(result: ProcessResult, timeout_s: int, sandbox_note: str, sp
 
 def _end(result: ProcessResult, timeout_s: int) -> str:
     if result.ending == "late":
-        limit = f"its time limit: timeout_s, at most {MAX_TIMEOUT_S}"
-        return f"no exit code: ended with all it had started after {timeout_s} s, {limit}"
+        more = f"timeout_s can be up to {MAX_TIMEOUT_S}"
+        return f"no exit code: its time limit of {timeout_s} s ended it and all it had started; {more}"
     if result.ending == "stopped":
         return "no exit code: the user stopped it and all it had started; this is its output until then"
     if result.ending == "cut off":

@@ -90,7 +90,11 @@ _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\
     [
         ("run_command", "exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines"),
         ("run_command", "exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nx", "1 line"),
-        ("run_command", "no exit code: ended with all it had started after 5 s (sandboxed)\n1\n", "1 line"),
+        (
+            "run_command",
+            "no exit code: its time limit of 5 s ended it and all it had started (sandboxed)\n1\n",
+            "1 line",
+        ),
         ("run_command", "exit code 1 (sandboxed)\n(no output)\n", ""),
         ("run_command", "Denied by you.", "1 line"),
         ("read_file", "Lines 199-201 of 400 of orders.csv:\n199:a\n200:b\n201:c\n", "3 lines"),
