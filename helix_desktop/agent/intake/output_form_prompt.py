@@ -19,7 +19,9 @@ from helix_desktop.context.intake.output_form_choice import (
     offer_full_form,
     parse_choices,
 )
+from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
+from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import HelixError
@@ -64,10 +66,14 @@ class FormDecision(msgspec.Struct, frozen=True):
 
 
 class ForkedRequest(msgspec.Struct, frozen=True):
-    """The forked request, its tokens, and for which outputs it offers the full form."""
+    """The forked request, its tokens, and for which outputs it offers the full form.
+
+    Of the tokens the provider should have `cached_tokens` in its cache.
+    """
 
     request: ModelRequest
     tokens: int
+    cached_tokens: int
     offers_full: tuple[bool, ...]
 
 
@@ -94,7 +100,7 @@ class FormPrompt:
 
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await complete(roles.main, fork.request, bill, fork.tokens)
+                answer = await complete(roles.main, fork.request, bill, fork.tokens, fork.cached_tokens)
         except TimeoutError:
             return FormDecision(
                 default_choices,
@@ -144,9 +150,11 @@ class FormPrompt:
             or gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window
         ):
             return None
+        is_cold = is_prompt_cache_cold(forked, policy, frame.info.label, self._runtime.clock())
         return ForkedRequest(
             with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime),
             round(gauge.used + tokens * gauge.ratio),
+            next_request_cost(window, gauge, forked, frame.info, is_cold).cached,
             offers_full,
         )
 

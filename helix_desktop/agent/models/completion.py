@@ -134,12 +134,15 @@ class CallBill:
         self.spent += spent
 
 
-async def complete(model: Model, request: ModelRequest, bill: CallBill, tokens: int = 0) -> str:
-    """Return the model's answer, and add its cost to the bill; `tokens` of the request, 0: not counted yet.
+async def complete(
+    model: Model, request: ModelRequest, bill: CallBill, tokens: int = 0, cached_tokens: int = 0
+) -> str:
+    """Return the model's answer, and add its cost to the bill.
 
+    `tokens` are those of the request (0: not counted yet), of which the provider should have `cached_tokens`.
     Raises ModelError, also for an empty answer.
     """
-    meter = CallMeter(model.info, tokens)
+    meter = CallMeter(model.info, tokens, cached_tokens)
     try:
         async with aclosing(stream_with_retry_limit(model, request, meter)) as items:
             async for item in items:

@@ -30,6 +30,7 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
@@ -58,6 +59,7 @@ class SessionSums:
         self.messages: list[_Message] = []
         # seq, at_ms, messages so far, `request_ratio` of what follows (0: not known; None: a turn's end)
         self.moments: list[tuple[int, int, int, float | None]] = []
+        self.standing_tokens = 0  # of environment and instructions, as if all of them came at the start
         self._newest = (0, 0)  # seq and time of the newest event
         self._steps = self._total = self._user_total = 0
 
@@ -76,6 +78,10 @@ class SessionSums:
                 in_note = min(tokens, word_tokens_of(event) + phrase)
                 figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
                 self.messages.append(_Message(*figures))
+            elif isinstance(event, OpeningGiven):
+                self.standing_tokens += sum(text.tokens for text in event.texts)
+            elif isinstance(event, InstructionsAdded):
+                self.standing_tokens += event.text.tokens + FRAMING_TOKENS
             elif isinstance(event, TurnEnded):
                 self.moments.append((recorded.seq, recorded.at, len(self.messages), None))
             self._newest = recorded.seq, recorded.at
@@ -127,7 +133,8 @@ class _Approximation:
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens)
         self._room = facts.info.window / facts.ratio
         self._handover_at = handover_threshold(self._policy, facts.info) / facts.ratio
-        self._window, self._ratio = facts.fixed_tokens, facts.ratio
+        self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
+        self._window, self._ratio = self._fixed_tokens, facts.ratio
         self._count = 0  # messages so far
         self._covered = self._masked_upto = self._turn_start = self._notes = self._observed = 0
         self._handed_over_at = 0
@@ -167,7 +174,7 @@ class _Approximation:
 
     @property
     def _price(self) -> float:
-        return rewrite_price(self._window - self._facts.fixed_tokens, self._facts.info.window)
+        return rewrite_price(self._window - self._fixed_tokens, self._facts.info.window)
 
     def _total(self, count: int) -> int:
         return self._messages[count - 1].total if count else 0
@@ -205,10 +212,10 @@ class _Approximation:
             sweeps.clear()
         place_at = min(policy.observe_place_at, policy.handover_at) * self._room
         if policy.observe_at and self._observed and self._window >= place_at:
-            shared = float(self._facts.fixed_tokens)
+            shared = float(self._fixed_tokens)
             self._place(seq, at)
         if self._window >= self._handover_at and self._is_handover_possible(at):
-            shared = float(self._facts.fixed_tokens)
+            shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)
 
@@ -223,7 +230,7 @@ class _Approximation:
         return sweeps.gain >= policy.sweep_max or sweeps.rent >= self._price * sweeps.behind(total)
 
     def _shrink(self, seq: int, at: int, kind: type[msgspec.Struct], freed: int) -> None:
-        before, self._window = self._window, max(self._facts.fixed_tokens, self._window - freed)
+        before, self._window = self._window, max(self._fixed_tokens, self._window - freed)
         ratio, tag = self._ratio, str(kind.__struct_config__.tag)
         figures = (round(before * ratio), round(self._window * ratio))
         self._rewrites.append(PolicyRewrite(seq, at // _MS, tag, *figures))
@@ -255,13 +262,13 @@ class _Approximation:
         policy = self._policy
         if not (policy.enabled and policy.observe_at) or self._observed:
             return
-        if self._window - self._facts.fixed_tokens > policy.observe_at * self._room and self._turn_start:
+        if self._window - self._fixed_tokens > policy.observe_at * self._room and self._turn_start:
             self._observed = self._turn_start
 
     def _place(self, seq: int, at: int) -> None:
         tail = self._total(self._count) - self._total(self._observed)
         new_tokens = OBSERVATION_TOKENS + self._policy.ledger_tokens + self._quoted(self._observed)
-        freed = self._window - self._facts.fixed_tokens - tail - new_tokens
+        freed = self._window - self._fixed_tokens - tail - new_tokens
         self._cover(self._observed)
         self._observed = 0
         if freed > 0:
@@ -274,7 +281,7 @@ class _Approximation:
         policy = self._policy
         tail = int(policy.handover_keep * self._room)
         new_tokens = SUMMARY_TOKENS + policy.ledger_tokens + FRAMING_TOKENS + self._quoted(self._count)
-        freed = self._window - self._facts.fixed_tokens - tail - new_tokens
+        freed = self._window - self._fixed_tokens - tail - new_tokens
         if freed < policy.handover_least_gain * self._room:
             return
         self._handed_over_at = at

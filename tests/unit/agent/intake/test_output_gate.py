@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld,
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolCall, Usage
 from helix_desktop.domain.tools import ToolResult
 from tests.support.intake_rig import POLICY, IntakeRig, large_output, three_large_outputs
-from tests.support.scripted_model import ScriptedReply, text_reply, tool_result_texts
+from tests.support.scripted_model import ScriptedReply, replies_in_order, text_reply, tool_result_texts
 
 
 def options(request: ModelRequest) -> list[str]:
@@ -247,6 +247,21 @@ async def test_a_question_answered_by_a_call_is_paid_for_too() -> None:
     first = rig.tool_answers[0]
     assert (first.form, first.chosen) == ("preview", "rule")
     assert (first.intake_tokens, first.intake_cached, first.intake_estimated) == (2_070, 40, False)
+
+
+async def test_an_unreported_question_costs_what_the_provider_has_not_cached() -> None:
+    """It begins as the request before it did, whose price for cached input counts."""
+    rig = three_large_outputs("1: preview\n2: preview\n3: preview")
+    rig.model.info = msgspec.structs.replace(rig.model.info, price_in=2.0, price_cached=0.2)
+    calls = tuple(ToolCall(f"c{number}", name, "{}") for number, name in enumerate(("one", "two", "three")))
+    usage = Usage(2_000, 5, reports_cache=True)
+    rig.model.script = replies_in_order([ModelResponse("I look.", calls, usage=usage, stop="calls")])
+    conversation = await rig.begin()
+    await conversation.run("Go.")
+    first = rig.tool_answers[0]
+    assert first.intake_estimated
+    assert first.intake_tokens > 2_000
+    assert first.intake_cost < (0.2 * 2_000 + 2 * (first.intake_tokens - 1_900)) / 1_000_000
 
 
 async def test_unreported_tokens_are_counted() -> None:

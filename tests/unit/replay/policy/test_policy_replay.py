@@ -11,6 +11,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
+from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Pinned, SweepMade, Undone
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
@@ -229,6 +230,15 @@ def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
     log += [RecordedEvent(log[-1].seq + n, log[-1].at, event) for n, event in enumerate(added, 1)]
     points = replay_policy(log, POLICIES["off"], MODEL, 0).points
     assert points[-2].tokens < points[-3].tokens
+
+
+def test_the_first_picture_counts_what_the_session_began_with() -> None:
+    log = run_live(session(7, 4), POLICIES["off"]).log
+    begun = OpeningGiven((StandingText("personal", "Be brief.", 250),))
+    later = [RecordedEvent(recorded.seq + 1, recorded.at, recorded.event) for recorded in log]
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
+    replay.add([RecordedEvent(1, log[0].at, begun), *later])
+    assert replay.approximate(POLICIES["off"]).sent == replay.run(POLICIES["off"]).sent
 
 
 def test_the_first_picture_has_every_request_and_no_coverage() -> None:
