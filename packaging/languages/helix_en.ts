@@ -4861,6 +4861,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_painting.py" />
+            <source>Last text {time} ago</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/new_rows_button.py" />
             <source>Latest</source>
             <translation type="unfinished" />

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QRectF
@@ -16,6 +17,8 @@ from helix_desktop.ui.chat.items.message_painting import (
     paint_caret,
     paint_header,
     paint_waiting,
+    silence_text,
+    waiting_text,
 )
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.items.streaming_text import StreamingText
@@ -48,9 +51,10 @@ class AssistantMessageItem(RowItem):
         self._stack = BlockStack(tools, len(self._lazy_text) * TEXTS_PER_SECTION, before)
         self._streaming_text = StreamingText(self._stack, self._lazy_text.references)
         self._thinking = ThinkingBlock(row.reasoning, tools, is_open="thoughts" in context.expanded)
-        self._top = 0.0  # of the text, pixels
+        self._top = self._bottom = 0.0  # of the text, pixels
         self._lazy_bottom = 0.0
         self._built_texts: list[TextLayout] | None = None
+        self._grew_at_s = time.monotonic()
         if row.streaming:
             self._streaming_text.append(self._lazy_text.remaining_text)
 
@@ -68,6 +72,7 @@ class AssistantMessageItem(RowItem):
             return False
         kept_count = len(self._stack.blocks)
         if len(row.text) > len(before.text):
+            self._grew_at_s = time.monotonic()
             kept_count = self._streaming_text.append(row.text[len(before.text) :])
         self._row = self.row = row
         if not row.streaming:
@@ -173,7 +178,8 @@ class AssistantMessageItem(RowItem):
         self._lazy_bottom = self._lazy_text.stack.arrange(0, self._top, width)
         y = self._stack.arrange(0, self._lazy_bottom, width, unchanged)
         self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
-        if not has_text and self._row.streaming:
+        self._bottom = y
+        if self._row.streaming:
             y += style.px(WAITING_HEIGHT)
         return max(y, style.px(8))
 
@@ -183,8 +189,15 @@ class AssistantMessageItem(RowItem):
         self._thinking.paint(painter, state)
         self._lazy_text.paint(painter, state)
         self._stack.paint(painter, state)
-        if self._row.streaming and self._stack.blocks:
+        if self._row.streaming:
+            self._paint_arrival(painter, state)
+
+    def _paint_arrival(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the caret, and for how long nothing came."""
+        words = waiting_text(self._row.waiting_since_ms)
+        if self._stack.blocks:
             paint_caret(painter, self.style, self._stack.blocks[-1].text)
-        elif self._row.streaming:
-            room = QRectF(0, self._top, self.width, self.style.px(WAITING_HEIGHT))
-            paint_waiting(painter, self.style, room, state.tick, self._row.waiting_since_ms)
+            words = silence_text(time.monotonic() - self._grew_at_s)
+        if words or not self._stack.blocks:
+            room = QRectF(0, self._bottom, self.width, self.style.px(WAITING_HEIGHT))
+            paint_waiting(painter, self.style, room, state.tick, words)

@@ -19,6 +19,7 @@ tr = Translator("Chat")
 
 HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
 WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come, pixels at zoom 1
+_SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
 
 
 def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
@@ -52,18 +53,28 @@ def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
     painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
 
 
-def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, since_ms: int) -> None:
-    """Draw three dots, one of them lit, while there are no words yet; and how long the model is silent."""
+def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, words: str) -> None:
+    """Draw three dots, one of them lit, while no words come; and how long that is."""
     theme = style.theme
     for dot in range(3):
         color = theme.accent if tick // 3 % 3 == dot else theme.border_strong
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(style.color(color))
         painter.drawEllipse(QRectF(2 + dot * style.px(11), room.y() + style.px(9), style.px(6), style.px(6)))
-    if since_ms:
-        words = tr("Waiting for the model… {time}", time=format_elapsed(int(time.time() - since_ms / 1000)))
-        line = room.adjusted(style.px(44), 0, 0, 0)
-        paint_line(painter, style, line, words, style.font(SMALL), theme.muted)
+    line = room.adjusted(style.px(44), 0, 0, 0)
+    paint_line(painter, style, line, words, style.font(SMALL), theme.muted)
+
+
+def waiting_text(since_ms: int) -> str:
+    """Return for how long the model is silent, since a time in milliseconds since 1970; empty for 0."""
+    if not since_ms:
+        return ""
+    return tr("Waiting for the model… {time}", time=format_elapsed(int(time.time() - since_ms / 1000)))
+
+
+def silence_text(silent_s: float) -> str:
+    """Return for how many seconds no more of an answer came; empty while that is nothing unusual."""
+    return tr("Last text {time} ago", time=format_elapsed(int(silent_s))) if silent_s >= _SILENT_S else ""
 
 
 def _paint_word(painter: QPainter, style: ChatStyle, bounds: QRectF, text: str, strong: bool) -> float:
