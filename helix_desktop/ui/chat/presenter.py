@@ -309,8 +309,11 @@ class ChatPresenter:
 
     def _show_waiting(self) -> None:
         """Say that the model has been called and is silent, and since when."""
-        since_ms = self._conversation.waiting_since_ms if self._conversation is not None else 0
-        if since_ms and not self._is_past:
+        conversation = self._conversation
+        if conversation is None or self._is_past:
+            return
+        since_ms, retry = conversation.waiting_since_ms, conversation.retry_state
+        if since_ms and (retry is None or not retry.wait_s):  # until the countdown ends nothing is asked
             self._arriving.show_waiting(since_ms, self._model_name())
 
     def _model_name(self) -> str:

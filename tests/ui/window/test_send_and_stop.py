@@ -344,6 +344,7 @@ async def _check_the_countdown(rig: WindowRig) -> None:
         rig.chat.model.row_changed.connect(note)
         rig.type_message("Anybody?")
         await until(lambda: len(set(texts)) > 1, "a second less")
+        assert not rig.rows(AssistantRow), "until the countdown ends no model is waited for"
         press_action(rig.chat.view, rig.rows(NoticeRow)[0], "try_now")
         await until(lambda: rig.events(TurnEnded), "the turn ended")
         await rig.wait_for_turn_end()
