@@ -2787,6 +2787,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n steps of this session changed files. The file history of this computer doesn't have them: the session was imported, or they were removed.</source>
+            <translation>
+                <numerusform>%n step of this session changed files. The file history of this computer doesn't have them: the session was imported, or they were removed.</numerusform>
+                <numerusform>%n steps of this session changed files. The file history of this computer doesn't have them: the session was imported, or they were removed.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>%n unchanged lines</source>
@@ -4312,6 +4320,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/row_painting.py" />
             <source>no newline at end of file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>not in the file history</source>
             <translation type="unfinished" />
         </message>
         <message>

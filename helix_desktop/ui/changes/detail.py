@@ -229,6 +229,7 @@ class ChangeDetail(Themed, QWidget):
         self.show_turn_lines(None)  # the diff has its own
         self._show_status(file)
         self._show_revert(file)
+        self.patch.show()
         self.open.setVisible(file.after is not None and file.after.kind == "file")
         self._fit()
 
@@ -244,6 +245,7 @@ class ChangeDetail(Themed, QWidget):
         self.show_turn_lines(None)
         self._show_revert(group)
         self.open.setVisible(False)
+        self.patch.setVisible(bool(group.rows))
         self._fit()
         lines = [] if group.is_revert else [_step_text(step) for step in group.steps[:_STEPS_LISTED]]
         if len(group.steps) > _STEPS_LISTED:

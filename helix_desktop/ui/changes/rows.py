@@ -172,8 +172,8 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
 
 
 def can_change(entry: Entry) -> bool:
-    """Return True if captures are of an entry, so that it can be taken back."""
-    return bool(entry.steps) and bool(entry.steps[0].capture)
+    """Return True if captures whose lists are there are of an entry, so that it can be taken back."""
+    return any(step.capture and not step.is_removed for step in entry.steps)
 
 
 def is_redoable(entry: Entry) -> bool:
@@ -230,6 +230,12 @@ class ChangesState:
     def changes(self) -> SessionChanges | None:
         """The changes as they are, oldest first."""
         return self.grouped.changes if self.grouped is not None else None
+
+    @property
+    def removed_steps(self) -> int:
+        """The number of steps that changed files, where the file history has the list of none of them."""
+        steps = self.changes.captures if self.changes is not None else ()
+        return len(steps) if all(step.is_removed for step in steps) else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,6 +193,8 @@ def turn_text(group: ChangeGroup) -> str:
 
 def group_files_text(group: ChangeGroup) -> str:
     """Return how many files a group is of; of folders alone how many these are."""
+    if not group.rows:
+        return tr("not in the file history")
     if all(row.is_folder for row in group.rows):
         return tr.plural(group.files, "%n folder", "%n folders")
     return files_text(group.files)
@@ -225,8 +227,20 @@ def empty_text(state: ChangesState) -> str:
             return tr("The folder of this workspace is missing. Its changes can't be read or undone.")
     if state.source == "commit":
         return tr("Nothing differs from the last commit.")
-    if not state.coverage.is_complete and not state.coverage.error:
-        if state.coverage.is_paused:
+    if count := state.removed_steps:
+        return tr.plural(
+            count,
+            "%n step of this session changed files. The file history of this computer doesn't have them: the "
+            "session was imported, or they were removed.",
+            "%n steps of this session changed files. The file history of this computer doesn't have them: "
+            "the session was imported, or they were removed.",
+        )
+    return _unchanged_text(state.coverage)
+
+
+def _unchanged_text(coverage: FileCoverage) -> str:
+    if not coverage.is_complete and not coverage.error:
+        if coverage.is_paused:
             return tr("Copying files is paused. Changes of files that aren't copied yet can't be undone.")
         return tr(
             "Your files are being copied, so that every change can be undone. Changes appear here as the "

@@ -227,7 +227,7 @@ class ChangesPage(Themed, QWidget):
 
     def _show_groups(self) -> None:
         changes, source = self._state.changes, self._state.source
-        bare = changes is None or not changes.captures
+        bare = changes is None or not changes.captures or bool(self._state.removed_steps)
         had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self._state.grouped, grouping, self.filter_bar.change_filter)

@@ -16,7 +16,15 @@ from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.file_history.session_changes import RecordedChanges
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, file_of, group_changes, is_redoable, net_rows
+from helix_desktop.ui.changes.rows import (
+    ChangeGroup,
+    ChangesState,
+    FileRow,
+    file_of,
+    group_changes,
+    is_redoable,
+    net_rows,
+)
 from helix_desktop.ui.changes.texts import (
     change_status_text,
     changes_total_text,
@@ -46,6 +54,23 @@ def listed(page: ChangesPage) -> list[str]:
     """What stands in the list, from top to bottom."""
     model = page.list.list_model
     return [str(model.index(row).data()) for row in range(model.rowCount())]
+
+
+def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: ChangesPage) -> None:
+    """As of an imported session: no empty turns; one among others can't be accepted or reverted."""
+    first, *others = samples.session_changes().captures
+    removed = msgspec.structs.replace(first, changes=(), is_removed=True)
+    page.set_state(ChangesState(group_changes(samples.session_changes([removed])), samples.COVERAGE))
+    assert not page.list.isVisible()
+    assert page.empty.sentence.startswith("1 step of this session changed files. The file history")
+    others = [step for step in others if step.turn != first.turn]
+    grouped = group_changes(samples.session_changes([removed, *others]))
+    page.set_state(ChangesState(grouped, samples.COVERAGE))
+    group = next(group for group in grouped.by_turn if not group.rows)
+    assert group_files_text(group) == "not in the file history"
+    page.select(group.key)
+    for button in (page.detail.accept, page.detail.revert, page.detail.patch):
+        assert not button.isVisible()
 
 
 def test_the_diff_is_below_the_list_only_where_it_has_more_room_there(page: ChangesPage) -> None:
