@@ -33,7 +33,7 @@ _BREAKER = "breaker"
 _SUBAGENT, _BACK = "subagent", "back"
 _NO_MODEL: SpendReply = "no model"
 _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
-_WORK_BY_BANNER = {banner: work for work, banner in _SPENDING.items()}
+_WORK_BY_BANNER = {banner_id: work for work, banner_id in _SPENDING.items()}
 _ANSWERS: dict[str, SpendReply] = {answer: answer for answer in get_args(SpendReply)}
 
 
@@ -66,8 +66,8 @@ class SessionBanners(QObject):
         conversation = self._session_controller.conversation
         open_requests = conversation.spend_requests if conversation is not None else ()
         requests = {request.work: request for request in open_requests}
-        for work, banner in _SPENDING.items():
-            self._banners.remove(banner)
+        for work, banner_id in _SPENDING.items():
+            self._banners.remove(banner_id)
             if work in requests:
                 self._banners.show_banner(spend_banner(requests[work]))
 
@@ -113,13 +113,13 @@ class SessionBanners(QObject):
                 )
             )
 
-    def _on_action(self, banner: str, action: str) -> None:
+    def _on_action(self, banner_id: str, action: str) -> None:
         conversation = self._session_controller.conversation
         if conversation is None:
             return
-        if banner in _WORK_BY_BANNER:
-            conversation.answer_spend_request(_WORK_BY_BANNER[banner], _ANSWERS[action])
-        elif banner == _SUBAGENT:
+        if banner_id in _WORK_BY_BANNER:
+            conversation.answer_spend_request(_WORK_BY_BANNER[banner_id], _ANSWERS[action])
+        elif banner_id == _SUBAGENT:
             self._session_controller.session_requested.emit(conversation.session.transcript.parent)
 
 

@@ -32,7 +32,7 @@ class HoldController(QObject):
         self._action = context.window.commands.hold_compaction
         self._action.triggered.connect(self._set)
         self._banners.action_clicked.connect(
-            lambda banner, action: self._set(action == "hold") if banner == _BANNER else None
+            lambda banner_id, action: self._set(action == "hold") if banner_id == _BANNER else None
         )
         session_controller.session_changed.connect(self._show)
         session_controller.updated.connect(self._on_update)

@@ -59,8 +59,8 @@ class MissingKeyBanner(QObject):
     def _enter(self, provider: str) -> None:
         self._async_actions.start(self._enter_key(provider), "enter a key")
 
-    def _on_action(self, banner: str, action: str) -> None:
-        if (banner, action) == (_BANNER, _ENTER) and self._announced:
+    def _on_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_BANNER, _ENTER) and self._announced:
             self._enter(self._announced[0])
 
     async def _refresh(self) -> None:

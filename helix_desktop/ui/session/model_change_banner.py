@@ -63,9 +63,9 @@ class ModelChangeBanner(QObject):
         )
         self._banners.show_banner(banner)
 
-    def _on_action(self, banner: str, action: str) -> None:
+    def _on_action(self, banner_id: str, action: str) -> None:
         conversation = self._session_controller.conversation
-        if banner != _BANNER or conversation is None:
+        if banner_id != _BANNER or conversation is None:
             return
         if action == _CHOOSE:
             self._choose_model()

@@ -60,8 +60,8 @@ class SavedRuleNotice(QObject):
             ):
                 self._banners.remove(_BANNER)
 
-    def _on_action(self, banner: str, session_id: str) -> None:
-        if banner != _BANNER:
+    def _on_action(self, banner_id: str, session_id: str) -> None:
+        if banner_id != _BANNER:
             return
         workspace_id, _ = self._banners.context_ids
         self._banners.remove(_BANNER)

@@ -122,7 +122,9 @@ class CrashNotice(QObject):
         super().__init__(window)
         self._window, self._read_log, self._folder = window, read_log, folder
         window.banners.action_clicked.connect(
-            lambda banner, _: async_actions.start(self._show_log(), "crash log") if banner == _ID else None
+            lambda banner_id, _: (
+                async_actions.start(self._show_log(), "crash log") if banner_id == _ID else None
+            )
         )
 
     def show(self, recovery: RecoverySummary) -> None:

@@ -118,8 +118,8 @@ class BackupController(QObject):
         why = "\n".join(problems) or tr("Folder: {folder}", folder=self._folder)
         self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=actions))
 
-    def _on_banner_action(self, banner: str, action: str) -> None:
-        if (banner, action) == (_DONE, _SHOW):
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_DONE, _SHOW):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
 
 

@@ -44,7 +44,7 @@ class BranchController(QObject):
         session.session_loaded.connect(lambda: start(self._show_versions(), "show versions"))
         session.updated.connect(self._on_update)
         self._banners.action_clicked.connect(
-            lambda banner, _: start(self._cancel_edit(), "cancel edit") if banner == _EDITING else None
+            lambda banner_id, _: start(self._cancel_edit(), "cancel edit") if banner_id == _EDITING else None
         )
 
     def _on_action(self, action: SessionAction) -> None:

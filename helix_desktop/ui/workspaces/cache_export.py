@@ -105,8 +105,8 @@ class CacheExportController(QObject):
             )
         )
 
-    def _on_banner_action(self, banner: str, action: str) -> None:
-        if (banner, action) == (_SAVED, _SHOW):
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_SAVED, _SHOW):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
 
 

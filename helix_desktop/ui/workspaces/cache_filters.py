@@ -88,8 +88,8 @@ class CacheFilterController(QObject):
             Banner(_CHANGED, "info", what, actions=(undo,), workspace_id=workspace_id)
         )
 
-    def _on_banner_action(self, banner: str, action: str) -> None:
-        if (banner, action) == (_CHANGED, _UNDO) and self._previous is not None:
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_CHANGED, _UNDO) and self._previous is not None:
             (workspace_id, filters), self._previous = self._previous, None
             self._store(workspace_id, filters)
 

@@ -226,12 +226,12 @@ class CleanupController(QObject):
     async def _empty_trash(self, workspace: OpenWorkspace) -> None:
         await workspace.store.retention.empty_trash()
         await self._services.history_storage(workspace.id).clean_up()
-        for banner in (_CLEANED, DELETED_SESSION):
-            self._window.banners.remove(banner)
+        for banner_id in (_CLEANED, DELETED_SESSION):
+            self._window.banners.remove(banner_id)
         await self._refresh_views()
 
-    def _on_banner_action(self, banner: str, action: str) -> None:
-        if (banner, action) == (_CLEANED, _UNDO):
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_CLEANED, _UNDO):
             self._async_actions.start(self._undo(), "undo the clean-up")
 
     async def _undo(self) -> None:

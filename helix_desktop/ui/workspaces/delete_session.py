@@ -33,8 +33,8 @@ class DeleteSessionController(QObject):
             lambda session_id: start(self._delete(session_id), "delete session")
         )
         window.banners.action_clicked.connect(
-            lambda banner, session_id: (
-                start(self._undo(session_id), "undo delete") if banner == DELETED_SESSION else None
+            lambda banner_id, session_id: (
+                start(self._undo(session_id), "undo delete") if banner_id == DELETED_SESSION else None
             )
         )
 

@@ -198,8 +198,8 @@ class ImportExportController(QObject):
         """Return the workspace of a result's banner; one that is not on screen gets its banner everywhere."""
         return workspace_id if workspace_id == self._active_workspace.id else ""
 
-    def _on_banner_action(self, banner: str, action: str) -> None:
-        if (banner, action) == (_DONE, _SHOW):
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_DONE, _SHOW):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._export_path.parent)))
 
 

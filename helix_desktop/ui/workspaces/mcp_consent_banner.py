@@ -31,7 +31,7 @@ class McpConsentBanner(QObject):
         self._announced: dict[str, tuple[str, ...]] = {}  # servers that wait, by workspace
         self._services.mcp_servers.listen(lambda _: self.show())
         session_controller.session_changed.connect(self.show)
-        self._banners.action_clicked.connect(lambda banner, _: on_review() if banner == _ID else None)
+        self._banners.action_clicked.connect(lambda banner_id, _: on_review() if banner_id == _ID else None)
 
     def show(self) -> None:
         """Show or remove it, as the servers are now; a dismissed one stays away until another waits."""

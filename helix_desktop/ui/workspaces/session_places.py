@@ -53,7 +53,7 @@ class SessionPlaceController(QObject):
         workspace_controller.session_updated.connect(self._on_update)
         sidebar.session_deleted.connect(self._on_deleted)
         self._banners.action_clicked.connect(
-            lambda banner, identity: start(self._undo(identity), "undo") if banner == _MOVED else None
+            lambda banner_id, identity: start(self._undo(identity), "undo") if banner_id == _MOVED else None
         )
 
     def _on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:

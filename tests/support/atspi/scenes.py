@@ -143,8 +143,8 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
     rig.composer.set_attachments((ChipText("k", "a.png", "1k tokens"),))
     rig.composer.set_text("words")
     yield rig.window
-    for banner in set(banners.banner_ids()) - {*banner_ids, "b"}:
-        banners.remove(banner)
+    for banner_id in set(banners.banner_ids()) - {*banner_ids, "b"}:
+        banners.remove(banner_id)
     rig.composer.set_text("")
     rig.composer.set_attachments(())
     rig.window.jobs.show_jobs((), "extras")

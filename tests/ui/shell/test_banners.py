@@ -62,8 +62,8 @@ def test_of_banners_that_need_no_answer_two_are_shown_and_older_ones_wait(window
     window.banners.show_banner(Banner("fault", "error", "Fault"))
     window.banners.show_banner(Banner("edit", "info", "Editing", dismissable=False))
     assert _visible_banners(window) == ["Done 2", "Fault", "Editing"], "the newest is seen in any case"
-    for banner in ("fault", "edit", "2"):
-        window.banners.remove(banner)
+    for banner_id in ("fault", "edit", "2"):
+        window.banners.remove(banner_id)
     assert _visible_banners(window) == ["Done 0", "Done 1"]
 
 

@@ -58,8 +58,8 @@ class ChangesController(QObject):
         if isinstance(update, EventRecorded) and isinstance(update.recorded.event, UserSpoke):
             self._reverts.forget()
 
-    def _on_banner_action(self, banner: str, action: str) -> None:
-        done = self._reverts.take_undo(banner, action)
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        done = self._reverts.take_undo(banner_id, action)
         if done is not None:
             self._start(self._undo(done), "undo revert")
 

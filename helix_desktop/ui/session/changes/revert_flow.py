@@ -50,9 +50,9 @@ class RevertFlow:
         self._window, self._async_actions = context.window, context.async_actions
         self._done: dict[tuple[str, str], DoneRevert] = {}
 
-    def take_undo(self, banner: str, action: str) -> DoneRevert | None:
+    def take_undo(self, banner_id: str, action: str) -> DoneRevert | None:
         """Return the revert that a banner's button is to undo, once; None for any other button."""
-        if banner != _DONE or action != _UNDO:
+        if banner_id != _DONE or action != _UNDO:
             return None
         self._window.banners.remove(_DONE)
         return self._done.pop(self._window.banners.context_ids, None)

@@ -301,8 +301,8 @@ class PolicyPresenter(QObject):
                 )
             )
 
-    def _on_action(self, banner: str, action: str) -> None:
-        if banner == _BANNER:
+    def _on_action(self, banner_id: str, action: str) -> None:
+        if banner_id == _BANNER:
             self._open_file() if action == _OPEN else self._replace_file()
 
     def _open_file(self) -> None:
