@@ -46,6 +46,7 @@ class Editor(TextArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
+        self.verticalScrollBar().valueChanged.connect(self._stay_at_top)
         self.enter_sends = True
         self._awaits_letter = False  # a dead key or Compose was pressed, and its letter is still to come
         self._is_letter_down = False  # the key whose press put in a text, until it is released
@@ -55,6 +56,8 @@ class Editor(TextArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(_PAD)
         self.textChanged.connect(self.fit_height)
+        # Where a completion breaks the line, Qt knows it only after it told of the text.
+        self.document().documentLayout().documentSizeChanged.connect(self.fit_height)
         self.fit_height()
 
     @property
@@ -197,3 +200,8 @@ class Editor(TextArea):
         """Wrap the text again for the new width."""
         super().resizeEvent(event)
         self.fit_height()
+
+    def _stay_at_top(self) -> None:
+        """Scroll back what fits: Qt scrolls to the cursor before the box has grown, and leaves it so."""
+        if self.verticalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff:
+            self.verticalScrollBar().setValue(0)

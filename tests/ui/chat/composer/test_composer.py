@@ -195,6 +195,22 @@ def test_grows_to_eight_lines_and_no_further(composer: Composer) -> None:
     assert height < three < eight == composer.editor.height()
 
 
+def test_a_text_that_fits_is_in_sight_from_its_first_line(qtbot: QtBot, composer: Composer) -> None:
+    """What a completion puts in may break the line at once."""
+    composer.editor.insertPlainText("see @tests/test_interest.py and @src")
+    cursor = composer.editor.textCursor()
+    cursor.movePosition(cursor.MoveOperation.Left, cursor.MoveMode.KeepAnchor, 4)
+    cursor.beginEditBlock()
+    cursor.removeSelectedText()
+    cursor.insertText("@src/" + "folder/" * 12 + "a.py ")
+    cursor.endEditBlock()
+    composer.editor.setTextCursor(cursor)
+    assert composer.editor.document().size().height() > 1
+    two_lines = 2 * composer.editor.fontMetrics().lineSpacing()
+    qtbot.waitUntil(lambda: composer.editor.height() >= two_lines)
+    assert composer.editor.verticalScrollBar().value() == 0
+
+
 def test_chips_can_be_removed(qtbot: QtBot, composer: Composer) -> None:
     composer.set_attachments((ChipText("k1", "one", "1 token"), ChipText("k2", "two", "2 tokens")))
     chips = composer._chips
