@@ -23939,6 +23939,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/banners.py" />
+            <source>Show all {number} notices</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <source>Show folder</source>
             <translation type="unfinished" />

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QCursor, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
@@ -26,6 +26,7 @@ _ICONS = {
 }
 _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
 _MOST = 2  # banners at once, unless more are required
+_LOW_LINES = 48  # of text in a window's height: in a lower one a single banner leaves room for the work
 _BRIEF_MS, _MORE_MS = 15_000, 3_000  # until a brief one goes, and then while it can't
 
 
@@ -99,7 +100,8 @@ class _BannerCard(QFrame):
 class BannerArea(Themed, QWidget):
     """The banners of the workspace and session on screen, newest last; hidden while there is none.
 
-    Those of other workspaces and sessions wait until these are on screen again, and older ones for room.
+    Those of other workspaces and sessions wait until these are on screen again, and older ones for room. In
+    a low window one is shown, and the others on request.
     """
 
     action_clicked = Signal(str, str)
@@ -115,6 +117,10 @@ class BannerArea(Themed, QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(20, 10, 20, 4)
         self._column.setSpacing(8)
+        self._all = PushButton("", "link", name="all-notices")
+        self._all.clicked.connect(self._show_all)
+        self._shows_all = False
+        self._column.addWidget(self._all, alignment=Qt.AlignmentFlag.AlignLeft)
         self.hide()
 
     @property
@@ -135,7 +141,7 @@ class BannerArea(Themed, QWidget):
         card.dismissed.connect(lambda _: self._dismiss(banner))
         retint(card, self._theme)
         self._cards[banner.key] = banner, card
-        self._column.addWidget(card)
+        self._column.insertWidget(self._column.count() - 1, card)
         self._show_cards()
 
     def remove(self, banner_id: str, workspace_id: str = "") -> None:
@@ -145,13 +151,40 @@ class BannerArea(Themed, QWidget):
                 self._remove(banner.key)
         self._show_cards()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Follow the height of the window, which decides how many are shown."""
+        super().showEvent(event)
+        self.window().installEventFilter(self)
+        self._show_cards()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Show as many as the window's new height has room for."""
+        if watched is self.window() and event.type() == QEvent.Type.Resize:
+            self._show_cards()
+        return super().eventFilter(watched, event)
+
+    def _is_in_low_window(self) -> bool:
+        return self.window().height() < _LOW_LINES * self.fontMetrics().lineSpacing()
+
+    def _show_all(self) -> None:
+        self._shows_all = True
+        self._show_cards()
+
     def _visible_keys(self) -> set[tuple[str, str, str]]:
-        """Return those that are required and, as far as there is room, the newest others; at least one."""
+        """Return those that are required and, as far as there is room, the newest others; at least one.
+
+        In a low window the newest required one alone, or else the newest, unless all were requested.
+        """
         here = [banner for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids)]
         required = [banner for banner in here if banner.is_required]
         others = [banner for banner in here if not banner.is_required]
         room = max(1, _MOST - len(required))
-        return {banner.key for banner in (*required, *others[-room:])}
+        keys = [banner.key for banner in (*others[-room:], *required)]
+        self._shows_all = self._shows_all and len(keys) > 1
+        is_folded = len(keys) > 1 and self._is_in_low_window() and not self._shows_all
+        self._all.setVisible(is_folded)
+        self._all.setText(tr("Show all {number} notices", number=len(keys)))
+        return set(keys[-1:] if is_folded else keys)
 
     def banner_ids(self) -> tuple[str, ...]:
         """Return the banners of the place on screen, oldest first."""

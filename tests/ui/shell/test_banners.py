@@ -67,6 +67,25 @@ def test_of_banners_that_need_no_answer_two_are_shown_and_older_ones_wait(window
     assert _visible_banners(window) == ["Done 0", "Done 1"]
 
 
+def test_in_a_low_window_one_banner_is_shown_and_the_others_on_request(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    """Three of them left no line of the cache or of a diff in sight."""
+    for number in range(3):
+        window.banners.show_banner(Banner(str(number), "error", f"Fault {number}"))
+    assert len(_visible_banners(window)) == 3
+    window.resize(1024, 600)
+    qtbot.waitUntil(lambda: _visible_banners(window) == ["Fault 2"])
+    QTest.mouseClick(find_button(window.banners, "all-notices"), Qt.MouseButton.LeftButton)
+    assert len(_visible_banners(window)) == 3
+    window.banners.remove("2")
+    window.banners.remove("1")
+    window.banners.show_banner(Banner("3", "error", "Fault 3"))
+    assert _visible_banners(window) == ["Fault 3"]
+    window.resize(1440, 900)
+    qtbot.waitUntil(lambda: _visible_banners(window) == ["Fault 0", "Fault 3"])
+
+
 def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWindow) -> None:
     undo = (BannerAction("undo", "Undo"),)
     window.banners.show_banner(Banner("stays", "info", "Filter deleted"))
