@@ -88,7 +88,10 @@ def test_the_window_remembers_whether_the_keyboard_was_in_use(window: MainWindow
     """A dialog that a command opens shows it then where the keyboard is."""
     for is_by_keyboard in (True, False):
         window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
-        QTest.keyClick(opened(window), Qt.Key.Key_Escape)
+        window.commands.all_commands.trigger()  # as from a menu: its keys are use of the keyboard
+        panel = window.help_windows.command_palette
+        assert panel is not None
+        QTest.keyClick(panel, Qt.Key.Key_Escape)
         assert window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) == is_by_keyboard
 
 
