@@ -305,7 +305,9 @@ class TurnEngine:
         try:
             await self.response.record_partial()
             spent = self.response.take_unrecorded()
-            ended = msgspec.structs.replace(ended, spent=spent.tokens, cost=spent.cost)
+            ended = msgspec.structs.replace(
+                ended, spent=spent.tokens, cost=spent.cost, unpriced=spent.unpriced if spent.tokens else None
+            )
             await self._context_manager.early_rewrites.cancel()
             await self._tools.record_again()
             await self._runtime.session.close_calls(ended.how)

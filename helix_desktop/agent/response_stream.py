@@ -16,10 +16,9 @@ from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost
+from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, unused_calls
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
-from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.messages import (
     ModelRequest,
     ModelResponse,
@@ -152,7 +151,7 @@ class ResponseStream:
         await self._count_lost()
         spent = self.take_unrecorded()
         if spent.tokens:
-            lost = HandoverDiscarded(spent.tokens, spent.cost, spent.estimated)
+            lost = unused_calls(spent)
             try:
                 await self._runtime.session.record(lost, ends_partial_answer=True)
             except StoreError:  # it is recorded with the end of the turn

@@ -240,7 +240,13 @@ class Session:
         later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
         began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
         interruption: Literal["unsaved", "crash"] = "unsaved" if began_here else "crash"
-        ended = TurnEnded("interrupted", interruption=interruption, spent=spent.tokens, cost=spent.cost)
+        ended = TurnEnded(
+            "interrupted",
+            interruption=interruption,
+            spent=spent.tokens,
+            cost=spent.cost,
+            unpriced=spent.unpriced if spent.tokens else None,
+        )
         await self.end_turn(ended)
         return True
 

@@ -120,6 +120,18 @@ def call_cost(info: ModelInfo, usage: Usage) -> float:
     return (price + usage.output * info.price_out) / _MILLION
 
 
+def call_spending(info: ModelInfo, usage: Usage, estimated: bool = False) -> Spending:
+    """Return what a call took; `estimated`: its usage is by our count."""
+    tokens = usage.input + usage.output
+    unpriced = 0 if info.demo or info.price_in or info.price_out else tokens
+    return Spending(tokens, call_cost(info, usage), estimated, cached=usage.cached, unpriced=unpriced)
+
+
+def unused_calls(spent: Spending) -> HandoverDiscarded:
+    """Return the event that records what calls took that came to nothing."""
+    return HandoverDiscarded(spent.tokens, spent.cost, spent.estimated, spent.unpriced)
+
+
 def step_cost(info: ModelInfo, response: AssistantSpoke) -> float:
     """Return the US dollars of a step, by its reported usage, or by our count."""
     usage = response.usage
@@ -153,9 +165,12 @@ def _step_spending(response: AssistantSpoke) -> Spending:
 def spending_of(event: Event) -> Spending:
     """Return the cost of the model calls behind an event; those of a subagent count in its own session.
 
-    Calls of an event that cost nothing had no price, unless the demo model answered.
+    In older logs calls of an event that cost nothing had no price, unless the demo model answered.
     """
     spent = _paid_for(event)
+    unpriced: int | None = getattr(event, "intake_unpriced", getattr(event, "unpriced", None))
+    if unpriced is not None:
+        return msgspec.structs.replace(spent, unpriced=min(unpriced, spent.tokens))
     if spent.cost or getattr(event, "demo", False):
         return spent
     return msgspec.structs.replace(spent, unpriced=spent.tokens)

@@ -13,10 +13,10 @@ from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.window import output_text
+from helix_desktop.domain.cost import unused_calls
 from helix_desktop.domain.errors import HelixError, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen
-from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Agent")
@@ -51,7 +51,7 @@ class OutputForms:
         finally:
             spent = bill.spent
             if spent.tokens and not is_used:
-                await session.record(HandoverDiscarded(spent.tokens, spent.cost, spent.estimated))
+                await session.record(unused_calls(spent))
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
@@ -121,6 +121,7 @@ class OutputForms:
             intake_note=extract.fallback_reason,
             intake_cost=bill.spent.cost,
             intake_estimated=bill.spent.estimated,
+            intake_unpriced=bill.spent.unpriced,
         )
 
     def _events_to_record(

@@ -20,10 +20,9 @@ from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.intake.output_form_choice import MEASURED_ANSWERS, FormChoice, choice_deadline
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
-from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
@@ -97,7 +96,7 @@ class IntakeGate:
     async def _record_unused(self, spent: Spending) -> None:
         if spent.tokens:
             with suppress(StoreError):  # the turn ends, and says what is wrong with the disk
-                unused = HandoverDiscarded(spent.tokens, spent.cost, spent.estimated)
+                unused = unused_calls(spent)
                 await self._runtime.session.record(unused)
 
     def _deadline_s(self) -> int:
@@ -211,6 +210,7 @@ def _with_cost(answer: ToolAnswered, spent: Spending) -> ToolAnswered:
         intake_cached=spent.cached,
         intake_cost=spent.cost,
         intake_estimated=spent.estimated,
+        intake_unpriced=spent.unpriced if spent.tokens else None,
     )
 
 

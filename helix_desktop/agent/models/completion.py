@@ -8,7 +8,7 @@ from contextlib import aclosing
 import msgspec
 
 from helix_desktop.agent.ports.model import Model, TokenCounter
-from helix_desktop.domain.cost import Spending, call_cost
+from helix_desktop.domain.cost import Spending, call_spending
 from helix_desktop.domain.errors import InvalidModelResponse, ModelUnreachable
 from helix_desktop.domain.messages import (
     ModelInfo,
@@ -54,8 +54,7 @@ class CallMeter:
             case RetryScheduled():
                 self.end_attempt()
             case ModelResponse(usage=usage) if usage is not None and usage.input > 0:
-                cost = call_cost(self._info, usage)
-                self._reported += Spending(usage.input + usage.output, cost, cached=usage.cached)
+                self._reported += call_spending(self._info, usage)
                 self._text, self._is_sent = "", False
             case ModelResponse(text=text):
                 self._text, self._is_sent = text, True
@@ -77,7 +76,7 @@ class CallMeter:
         spent = self._reported
         for output_tokens in await counter.count(self._unreported):
             usage = Usage(self.input_tokens, output_tokens, self._cached_tokens)
-            spent += Spending(usage.input + usage.output, call_cost(self._info, usage), estimated=True)
+            spent += msgspec.structs.replace(call_spending(self._info, usage, estimated=True), cached=0)
         return spent
 
 

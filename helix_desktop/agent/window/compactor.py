@@ -133,7 +133,12 @@ class Compactor:
     async def _record_failure(self, error: CompactionRefused) -> None:
         spending = self._summarizer.spent
         failure = HandoverFailed(
-            error.what, error.why, spending.tokens, spending.cost, estimated=spending.estimated
+            error.what,
+            error.why,
+            spending.tokens,
+            spending.cost,
+            estimated=spending.estimated,
+            unpriced=spending.unpriced,
         )
         if isinstance(error, SummaryRefused):
             failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
@@ -350,6 +355,7 @@ class Compactor:
             prompt=self._runtime.prompt_versions.get("handover", "") if summary.calls else "",
             cost=summary.spent.cost,
             estimated=summary.spent.estimated,
+            unpriced=summary.spent.unpriced,
             refused=summary.rejected_text,
             handle_digits=policy.handle_digits,
             words=source_input.words,

@@ -105,7 +105,12 @@ class Observer:
         except CompactionRefused as error:
             spending = self._summarizer.spent
             event = ObservationsFailed(
-                error.what, error.why, spending.tokens, spending.cost, estimated=spending.estimated
+                error.what,
+                error.why,
+                spending.tokens,
+                spending.cost,
+                estimated=spending.estimated,
+                unpriced=spending.unpriced,
             )
             if isinstance(error, SummaryRefused):
                 event = msgspec.structs.replace(event, problem=error.problem, refused=error.text)
@@ -231,10 +236,9 @@ class Observer:
         covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
-        missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
         whole_seqs = whole_texts(users, quote_budget)
-        transcript = self._runtime.transcript
+        missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._runtime.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(
             check_summary_coverage, covered, text, missing_chars, whole_seqs, todo_list
@@ -268,6 +272,7 @@ class Observer:
             prompt=prompt if summary.calls else "",
             cost=summary.spent.cost,
             estimated=summary.spent.estimated,
+            unpriced=summary.spent.unpriced,
             refused=summary.rejected_text,
             handle_digits=policy.handle_digits,
             over=tuple(map(EndedObservation, over, over_tokens)),

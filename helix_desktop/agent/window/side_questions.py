@@ -126,6 +126,7 @@ class SideQuestions:
             demo=info.demo,
             stopped=is_stopped,
             estimated=spending.estimated,
+            unpriced=spending.unpriced,
         )
         await self._runtime.session.record(event)
         return event

@@ -6,9 +6,8 @@ from contextlib import suppress
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import StoreError, StoreWriteFailed
-from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
@@ -31,7 +30,7 @@ class UnusedSummaries:
         if not total.tokens:
             return
         try:
-            discarded = HandoverDiscarded(total.tokens, total.cost, total.estimated)
+            discarded = unused_calls(total)
             await self._runtime.session.record(discarded)
         except StoreError as error:
             self._unrecorded += total

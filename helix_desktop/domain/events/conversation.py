@@ -176,12 +176,12 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images`
     accompany the shown form and count in `tokens`; the text of the shown form says what they are.
-    `intake_cost` is what models took for the form, in US dollars, `intake_estimated` some of it by our count;
-    `intake_extended_s` are the seconds it
-    could take where the policy's were too few for a model that answers slowly. `full_tokens` counts the whole
-    output where another form is shown; 0 where it is shown whole, or in a log of an older version. `about`
-    says in a few words what the output holds, for its marker; the marker names its digest by the first
-    `handle_digits` of its hex digits.
+    `intake_cost` is what models took for the form, in US dollars, `intake_estimated` some of it by our
+    count, `intake_unpriced` the tokens that it leaves out as their price is not known; `intake_extended_s`
+    are the seconds it could take where the policy's were too few for a model that answers slowly.
+    `full_tokens` counts the whole output where another form is shown; 0 where it is whole, or in a log of
+    an older version. `about` says in a few words what the output holds, for its marker; the marker names
+    its digest by the first `handle_digits` of its hex digits.
     `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
     read or wrote, as they were then. `excerpt` is what the user sees in place of the output, `reply` the
     user's reply where the call asked a question.
@@ -223,6 +223,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     excerpt: Excerpt | None = None
     reply: QuestionReply | None = None
     intake_estimated: bool = False
+    intake_unpriced: int | None = None
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):
@@ -243,7 +244,8 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
     of the messages `images`, or that the app was closed in order. `interruption` says why the end was
     recorded later: the app ended during the turn, or the turn could not be saved; empty in older logs.
-    `spent` are the tokens, by our count, of its requests without a recorded answer, `cost` is in US dollars.
+    `spent` are the tokens, by our count, of its requests without a recorded answer, `cost` is in US dollars,
+    `unpriced` the tokens that it leaves out as their price is not known; None in older logs.
     """
 
     how: TurnOutcome
@@ -258,6 +260,7 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     interruption: Literal["", "crash", "unsaved"] = ""
     spent: int = 0
     cost: float = 0.0
+    unpriced: int | None = None
 
 
 class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
@@ -289,6 +292,7 @@ class SideQuestionAnswered(EventBase, frozen=True, tag="side-question-answered")
     demo: bool = False
     stopped: bool = False
     estimated: bool = False
+    unpriced: int | None = None
 
 
 MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered

@@ -51,7 +51,8 @@ class FormChosen(EventBase, frozen=True, tag="form-chosen"):
 
     For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
     went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars, some of it by our
-    count if `intake_estimated`; `intake_note` says why it was not done the default way.
+    count if `intake_estimated`, without the tokens `intake_unpriced`; `intake_note` says why it was
+    not done the default way.
     """
 
     target: int
@@ -66,6 +67,7 @@ class FormChosen(EventBase, frozen=True, tag="form-chosen"):
     intake_note: str = ""
     intake_cost: float = 0.0
     intake_estimated: bool = False
+    intake_unpriced: int | None = None
 
 
 class Pinned(EventBase, frozen=True, tag="pinned"):

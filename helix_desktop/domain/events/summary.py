@@ -103,6 +103,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     over: tuple[EndedObservation, ...] = ()
     coverage: tuple[SummaryCoverage, ...] = ()
     estimated: bool = False
+    unpriced: int | None = None
     quote_tokens: int = 0
 
 
@@ -129,6 +130,7 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     problem: SummaryProblem | None = None
     refused: str = ""
     estimated: bool = False
+    unpriced: int | None = None
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -191,6 +193,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     revises: int = 0
     replaces: tuple[int, ...] = ()
     estimated: bool = False
+    unpriced: int | None = None
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
@@ -206,6 +209,7 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
     problem: SummaryProblem | None = None
     refused: str = ""
     estimated: bool = False
+    unpriced: int | None = None
 
     @property
     def is_refusal(self) -> bool:
@@ -217,9 +221,11 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     """Calls of a model came to nothing: what they `spent`, in tokens, and their `cost`, in US dollars.
 
     A handover, observations or a side question were canceled, a draft was not used, a connection broke in an
-    answer. `estimated`: some by our count, as a call was cut off before its report.
+    answer. `estimated`: some by our count, as a call was cut off before its report. `unpriced`: the
+    tokens whose price is not known; None in older logs.
     """
 
     spent: int = 0
     cost: float = 0.0
     estimated: bool = False
+    unpriced: int | None = None

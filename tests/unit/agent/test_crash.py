@@ -187,19 +187,16 @@ async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
     crashed = await store_after_crash(rig)
     await rig.conversation.stop()
     (stopped,) = rig.events(TurnEnded)
-    assert stopped.spent > 0
-    assert rig.conversation.session.transcript.spending == Spending(
-        stopped.spent, estimated=True, unpriced=stopped.spent
-    )
+    spent = stopped.spent
+    assert spent > 0
+    assert rig.conversation.session.transcript.spending == Spending(spent, estimated=True, unpriced=spent)
     assert await rig.store.draft(session_id) == Draft()
 
     opened = await rig.create_workspace(crashed, POLICY).open_session(session_id)
     killed = opened.session.log[-1].event
-    assert killed == TurnEnded("interrupted", interruption="crash", spent=stopped.spent)
+    assert killed == TurnEnded("interrupted", interruption="crash", spent=spent, unpriced=spent)
     reopened = await rig.create_workspace(crashed, POLICY).open_session(session_id)
-    assert reopened.session.transcript.spending == Spending(
-        stopped.spent, estimated=True, unpriced=stopped.spent
-    )
+    assert reopened.session.transcript.spending == Spending(spent, estimated=True, unpriced=spent)
 
 
 async def test_an_attempt_that_broke_off_is_counted_once_although_a_kill_follows() -> None:

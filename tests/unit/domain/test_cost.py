@@ -6,7 +6,15 @@ import msgspec
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.cost import Budget, Spending, call_cost, spending_of, tokens_by_purpose
+from helix_desktop.domain.cost import (
+    Budget,
+    Spending,
+    call_cost,
+    call_spending,
+    spending_of,
+    tokens_by_purpose,
+    unused_calls,
+)
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FormChosen
@@ -81,6 +89,17 @@ def test_what_has_no_price_stands_beside_the_cost() -> None:
     assert CostState(spending_of(events[1])).text == "3.5k tokens sent and received · price unknown"
     limited = CostState(unpriced, Budget(cost=2.0))
     assert limited.text == "4.2k tokens sent and received · 4k tokens without a price"
+
+
+def test_calls_of_one_event_are_priced_each_by_its_model() -> None:
+    """A summary that another model had to write, and a stopped demo model: what has no price is known."""
+    usage = Usage(1_000, 20)
+    local, demo = ModelInfo("local", "m"), ModelInfo("demo", "demo", demo=True)
+    mixed = call_spending(PRICED, usage) + call_spending(local, usage)
+    failed = HandoverFailed("", spent=mixed.tokens, cost=mixed.cost, unpriced=mixed.unpriced)
+    assert (spending_of(failed).unpriced, spending_of(failed).cost > 0) == (1_020, True)
+    assert spending_of(unused_calls(call_spending(demo, usage))).unpriced == 0
+    assert spending_of(unused_calls(call_spending(local, usage))).unpriced == 1_020
 
 
 def test_what_a_branch_did_not_pay_includes_its_parent_s_subagents() -> None:

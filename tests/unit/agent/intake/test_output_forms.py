@@ -226,7 +226,7 @@ async def test_an_extract_needs_instructions_and_an_answer() -> None:
     rig.script_extracts(lambda _: [ModelResponse("word " * 500, usage=Usage(1_300, 500))])
     error = await refused(rig, seq, "compact", "all of it")
     assert (error.what, "fewer than 400" in error.why) == ("The extract wasn't used.", True)
-    assert rig.events(HandoverDiscarded) == [HandoverDiscarded(1_800)]  # it is paid for
+    assert rig.events(HandoverDiscarded) == [HandoverDiscarded(1_800, unpriced=1_800)]  # it is paid for
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
         ModelRequestRejected(verbatim("The key was refused."))
     ]
