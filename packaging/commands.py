@@ -65,8 +65,10 @@ def test(arguments: Sequence[str]) -> int:
 def test_peers(arguments: Sequence[str]) -> int:
     """Test against other programs, installed into build/peers; skip those that can't be installed."""
     _set_up_peers()
+    # They mostly wait for other programs; those that share one stand in one file.
+    everything = ["-n", "3", "--dist", "loadfile", str(PEERS)]
     # A group of tests that cannot even be read must not cost the others.
-    return _call("-m", "pytest", "--continue-on-collection-errors", *(arguments or [str(PEERS)]))
+    return _call("-m", "pytest", "--continue-on-collection-errors", *(arguments or everything))
 
 
 def soak(arguments: Sequence[str]) -> int:

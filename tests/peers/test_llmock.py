@@ -67,13 +67,15 @@ async def rig(server: LlMock, tmp_path: Path, dialect: DialectName) -> AsyncIter
 
 
 @asynccontextmanager
-async def at_work(server: LlMock, folder: Path, dialect: DialectName) -> AsyncIterator[PeerRig]:
+async def at_work(
+    server: LlMock, folder: Path, dialect: DialectName, pace: RetryPolicy = PACE
+) -> AsyncIterator[PeerRig]:
     """A rig over a folder with two files, against a server."""
 
     def make(http: HttpClient) -> Model:
         address = f"{server.address}{PATHS[dialect]}"
         return connect_model(
-            dialect, small_model_info("gpt-5"), address, "sk-of-a-test", http=http, retry_policy=PACE
+            dialect, small_model_info("gpt-5"), address, "sk-of-a-test", http=http, retry_policy=pace
         )
 
     async with peer_rig(folder, make, timeouts=PATIENCE) as working:
@@ -151,7 +153,7 @@ async def test_a_refusal_is_reported_and_not_retried(status: int, rig: PeerRig, 
     ended, requests = await ask(rig, server, failure(status, message=f"Refused by number {status}."))
     assert (ended.how, len(requests)) == ("failed", 1)
     assert ended.what
-    assert f"Refused by number {status}." in f"{ended.what} {ended.why}"
+    assert f"Refused by number {status}." in f"{ended.what} {ended.why} {ended.details}"
     assert ended.fix
     assert (await ask(rig, server, SAY))[0] == TurnEnded("done")
     assert reply_texts(rig) == [REPLY_TEXT]
@@ -237,7 +239,7 @@ async def test_a_request_too_long_for_the_server_is_reduced_to_fit(
 async def test_a_quota_is_waited_out(tmp_path: Path, dialect: DialectName) -> None:
     """Ten requests a minute: the eleventh waits as long as the server demands."""
     with run_llmock(tmp_path, "--rpm", "10") as server:
-        async with at_work(server, tmp_path, dialect) as rig:
+        async with at_work(server, tmp_path, dialect, RetryPolicy()) as rig:
             for _ in range(10):
                 assert (await ask(rig, server, SAY))[0] == TurnEnded("done")
             _, requests = await ask(rig, server, SAY)
