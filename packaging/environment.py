@@ -147,14 +147,17 @@ class Environment:
         return call(str(self.python), "-c", probe) == 0
 
     def _install(self, need: str) -> None:
-        for stamp in map(self._stamp, self.locks):
-            stamp.unlink(missing_ok=True)
+        stamps = [stamp for stamp in map(self._stamp, self.locks) if stamp.exists()]
+        for stamp in stamps:
+            stamp.unlink()
         say(f"installing from {self.locks[need]} (a few minutes the first time)")
         start = time.monotonic()
         lock, binding = self._lock(need)
         # pip takes one package after the other: one of two downloads while the other one unpacks.
+        # But what one of them removes, the other must not look at.
         with ThreadPoolExecutor() as side_by_side:
-            failed = any(list(side_by_side.map(self._install_entries, self._halves(lock))))
+            parts = self._parts(lock, 1 if stamps else 2)
+            failed = any(list(side_by_side.map(self._install_entries, parts)))
         if failed:
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
         if binding is not None:
@@ -163,16 +166,15 @@ class Environment:
         say(f"installed in {time.monotonic() - start:.0f} s")
 
     def _install_entries(self, lock: Path) -> int:
-        return call(*pip_install(self.python), "-r", str(lock))
+        # Errors only: pip warns of a package that the other one is about to unpack.
+        return call(*pip_install(self.python), "--quiet", "-r", str(lock))
 
-    def _halves(self, lock: str) -> list[Path]:
-        """Write every other entry of a lock into a lock of its own, the rest into a second one."""
-        halves = []
-        for number in range(2):
-            half = self.root / self.place / f"lock{number + 1}.txt"
-            half.write_text("".join(f"{entry}\n" for entry in entries(lock)[number::2]), encoding="utf-8")
-            halves.append(half)
-        return halves
+    def _parts(self, lock: str, count: int) -> list[Path]:
+        """Deal the entries of a lock out to `count` locks."""
+        parts = [self.root / self.place / f"lock{number}.txt" for number in range(count)]
+        for number, part in enumerate(parts):
+            part.write_text("".join(f"{entry}\n" for entry in entries(lock)[number::count]), encoding="utf-8")
+        return parts
 
     def _lock(self, need: str) -> tuple[str, leveldb.Binding | None]:
         """Return the lock to install from, and the system parts linked next to it. Raise SetupFailed."""
