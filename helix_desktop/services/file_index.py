@@ -21,10 +21,12 @@ MAX_FILES = 200_000
 
 
 class MentionedFiles(NamedTuple):
-    """What a message mentions: files, each once, and paths of nothing."""
+    """What a message mentions: files, each once, and paths and names of nothing."""
 
     files: tuple[Mention, ...] = ()
     missing: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+    """They do not look like a path: of a colleague or a decorator, or of a file that is elsewhere."""
 
     @property
     def missing_text(self) -> OptionalText:
@@ -74,16 +76,17 @@ class FileIndex:
         return await asyncio.to_thread(self._kind, path)
 
     async def look_up(self, text: str) -> MentionedFiles:
-        """Return which files a message mentions, and what looks like a path in it but names nothing."""
+        """Return which files a message mentions, and what in it names none."""
         files: dict[Mention, None] = {}
         missing: dict[str, None] = {}
+        others: dict[str, None] = {}
         for mention in find_mentions(text):
             kind = await self.kind(mention.path)
             if kind == "file":
                 files[mention._replace(start=0, end=0)] = None
-            elif kind is None and mention.looks_like_path:
-                missing[mention.path] = None
-        return MentionedFiles(tuple(files), tuple(missing))
+            elif kind is None:
+                (missing if mention.looks_like_path else others)[mention.path] = None
+        return MentionedFiles(tuple(files), tuple(missing), tuple(others))
 
     def _kind(self, path: str) -> Literal["file", "folder"] | None:
         try:

@@ -9314,6 +9314,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
+            <source>No file named {files} (sent as text, Ctrl+Space completes a name)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/completion/contents.py" />
             <source>No matching cached outputs</source>
             <translation type="unfinished" />

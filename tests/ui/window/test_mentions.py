@@ -36,6 +36,9 @@ async def read_notes(rig: WindowRig) -> None:
     rig.composer.set_text("what is in @other.txt and @tool.bin")
     await until(lambda: "Couldn't attach tool.bin. It isn't text" in note(rig), "the file that is no text")
     assert "Attaches other.txt (" in note(rig)
+    rig.composer.set_text("see @other")  # as if it was pasted
+    expected = "No file named other (sent as text, Ctrl+Space completes a name)"
+    await until(lambda: note(rig) == expected, "the name that attaches nothing")
     rig.composer.set_text("/btw what is in @other.txt")
     await until(lambda: note(rig) == "", "nothing: a command sends no files")
 

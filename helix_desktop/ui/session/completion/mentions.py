@@ -61,7 +61,8 @@ class FileMentions(QObject):
             problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
             self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
             ratio = conversation.window.measure()[1].ratio if conversation is not None else 1.0
-            parts = (translate(found.missing_text), *problems, _attached_text(tried, ratio))
+            missing_texts = (translate(found.missing_text), _other_names_text(found.other_names))
+            parts = (*missing_texts, *problems, _attached_text(tried, ratio))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
             )
@@ -85,6 +86,13 @@ def _attached_text(tried: dict[Mention, _TriedFile], token_ratio: float) -> str:
         return ""
     tokens = format_token_count(round(sum(attached.values()) * token_ratio))
     return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
+
+
+def _other_names_text(names: tuple[str, ...]) -> str:
+    """Say which names are of no file; empty for none."""
+    if not names:
+        return ""
+    return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
 
 
 def _is_built_in_command(text: str) -> bool:
