@@ -209,6 +209,7 @@ class HandoverPresenter:
         else:
             transcript = self._conversation.session.transcript
             row = draft_row(self._draft, parts, transcript, self._ratio, self._is_whole)
+            self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_draft(row)
             if self._repeated_seq:
                 self._compare(self._draft.text)
