@@ -47,6 +47,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("cache verify", *HERE),
     ("cache gc", "--quota", "1B", *HERE),
     ("cache trash", *HERE),
+    ("cache delete", digest_of(LITTER), *HERE),
     ("cache restore", digest_of(LITTER), *HERE),
     ("cache forget", digest_of(LITTER), *HERE),
     ("timeline", *HERE),
