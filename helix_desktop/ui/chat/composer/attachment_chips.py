@@ -162,13 +162,9 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         """Take the colors of a look."""
         theme = style.theme
         self._style = style
-        room = len(self._buttons) * (_BUTTON + 2) + _EDGE
-        font, parts = style.font(SMALL, MEDIUM), self.text_parts
-        lines = (parts.name, parts.note) if parts.image_size else (self.label,)
-        wide = self._left + max(style.width(line, font) for line in lines) + room + 6
-        height = _IMAGE_HEIGHT if parts.image_size else _HEIGHT
-        self.setFixedSize(round(min(_MAX_WIDTH + self._left - _LEFT, wide)), height)
-        for number, (button, name) in enumerate(self._buttons, 1):
+        self._wide = self._label_width() + self._left + self._right
+        self.fit(self._wide)
+        for button, name in self._buttons:
             button.setIcon(icon_of(name, self._colors()[0], 12))
             button.setIconSize(QSize(12, 12))
             set_style_sheet(
@@ -176,10 +172,25 @@ class AttachmentChip(EnterActivates, QAbstractButton):
                 "QToolButton { background: transparent; border: 0; border-radius: 9px; padding: 0; }"
                 f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}",
             )
-            x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
-            place = QRect(x, (height - _BUTTON) // 2, _BUTTON, _BUTTON)
-            button.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), place))
         self.update()
+
+    def fit(self, room: float) -> None:
+        """Be as wide as the label needs, within so many pixels."""
+        wide = max(self._left + self._right, min(self._wide, room))
+        self.setFixedSize(round(wide), _IMAGE_HEIGHT if self.text_parts.image_size else _HEIGHT)
+        for number, (button, _) in enumerate(self._buttons, 1):
+            x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
+            place = QRect(x, (self.height() - _BUTTON) // 2, _BUTTON, _BUTTON)
+            button.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), place))
+
+    def _label_width(self) -> float:
+        """Return the pixels of the label; a long name is cut, but what follows it has its room."""
+        style, parts = self._style, self.text_parts
+        font, most = style.font(SMALL, MEDIUM), _MAX_WIDTH - _LEFT - self._right
+        if parts.image_size:
+            return min(most, max(style.width(line, font) for line in (parts.name, parts.note)) + 6)
+        # A third is for the name, as `visible_label` cuts it.
+        return min(max(most, 1.5 * style.width(parts.suffix, font) + 6), style.width(self.label, font) + 6)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Delete takes it away, arrows go to the next one; Enter and Space open it."""
@@ -268,8 +279,12 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return self._style.metrics(font).elidedText(self.text_parts.name, mode, room) + suffix
 
     def _label_rect(self) -> QRectF:
-        frame = self._left + len(self._buttons) * (_BUTTON + 2) + _EDGE
-        return QRectF(self._left, 0, self.width() - frame, self.height())
+        return QRectF(self._left, 0, self.width() - self._left - self._right, self.height())
+
+    @property
+    def _right(self) -> int:
+        """How much room is for the buttons, pixels."""
+        return len(self._buttons) * (_BUTTON + 2) + _EDGE
 
     @property
     def _left(self) -> int:
@@ -376,6 +391,8 @@ class AttachmentBar(QScrollArea):
         room = self.width()
         lines = _FEW_LINES if self.window().height() < _LOW_WINDOW else _LINES
         max_height = lines * (_HEIGHT + FLOW_GAP) - FLOW_GAP
+        for chip in self._chips:
+            chip.fit(room - self.verticalScrollBar().sizeHint().width())
         height = flow_height(self._chips, room)
         if height > max_height:
             room -= self.verticalScrollBar().sizeHint().width()

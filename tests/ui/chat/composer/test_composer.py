@@ -8,12 +8,13 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QColor, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.window.buttons import find_button, find_buttons, press
@@ -248,6 +249,15 @@ def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     assert "…" in long.visible_label()
     assert long.visible_label().endswith(" · 12.4k tokens")
     assert short.visible_label() == "a.txt · 9 tokens"
+
+    note = "400 lines · preview, 547 of 9.3k tokens"
+    composer.set_attachments([ChipText("c", "Pasted: 2026-11-24 ledger.py booked", note, has_text=True)])
+    pasted = composer.findChildren(AttachmentChip)[-1]
+    label, style = pasted.visible_label(), ChatStyle(LIGHT)
+    assert label.startswith("Pasted: ")
+    assert label.endswith(note)
+    buttons_px = sum(button.width() for button in pasted.findChildren(QToolButton))
+    assert style.width(label, style.font(SMALL, MEDIUM)) + buttons_px <= pasted.width()
 
 
 def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
