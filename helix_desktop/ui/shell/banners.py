@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QCursor, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.focus import FocusReturn
+from helix_desktop.ui.design.focus import FocusReturn, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -199,6 +199,7 @@ class BannerArea(Themed, QWidget):
             card.deleteLater()
 
     def _show_cards(self) -> None:
+        was_at_all = self._all.hasFocus()
         visible = self._visible_keys()
         new_cards = [
             card for banner, card in self._cards.values() if banner.key in visible and card.isHidden()
@@ -208,6 +209,9 @@ class BannerArea(Themed, QWidget):
                 self._focus_return.give_back_from(card)
             card.setVisible(banner.key in visible)
         self.setVisible(bool(self.banner_ids()))
+        if was_at_all and self._all.isHidden():  # Qt moved the keyboard out of the banners
+            buttons = self.findChildren(QAbstractButton)
+            refocus(next((button for button in buttons if button.isVisible()), None))
         for card in new_cards:  # also one of another session that came while that was not on screen
             if card.isVisible():
                 announce(card, card.accessibleName())

@@ -76,8 +76,11 @@ def test_in_a_low_window_one_banner_is_shown_and_the_others_on_request(
     assert len(_visible_banners(window)) == 3
     window.resize(1024, 600)
     qtbot.waitUntil(lambda: _visible_banners(window) == ["Fault 2"])
-    QTest.mouseClick(find_button(window.banners, "all-notices"), Qt.MouseButton.LeftButton)
+    show_all = find_button(window.banners, "all-notices")
+    show_all.setFocus()
+    QTest.keyClick(show_all, Qt.Key.Key_Space)
     assert len(_visible_banners(window)) == 3
+    assert window.banners.isAncestorOf(window.focusWidget()), "it was in the message box"
     window.banners.remove("2")
     window.banners.remove("1")
     window.banners.show_banner(Banner("3", "error", "Fault 3"))
