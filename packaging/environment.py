@@ -5,13 +5,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,45 +145,31 @@ class Environment:
         return call(str(self.python), "-c", probe) == 0
 
     def _install(self, need: str) -> None:
-        stamps = [stamp for stamp in map(self._stamp, self.locks) if stamp.exists()]
-        for stamp in stamps:
-            stamp.unlink()
+        for stamp in map(self._stamp, self.locks):
+            stamp.unlink(missing_ok=True)
         say(f"installing from {self.locks[need]} (a few minutes the first time)")
         start = time.monotonic()
+        pip = pip_install(self.python)
         lock, binding = self._lock(need)
-        # pip takes one package after the other: one of two downloads while the other one unpacks.
-        # But what one of them removes, the other must not look at.
-        with ThreadPoolExecutor() as side_by_side:
-            parts = self._parts(lock, 1 if stamps else 2)
-            failed = any(list(side_by_side.map(self._install_entries, parts)))
-        if failed:
+        if call(*pip, "-r", str(lock)):
             raise SetupFailed("pip could not install the lock (see above). Check the network and try again.")
         if binding is not None:
             leveldb.link(binding, self.root / self.place)
         self.mark(need)
         say(f"installed in {time.monotonic() - start:.0f} s")
 
-    def _install_entries(self, lock: Path) -> int:
-        # Errors only: pip warns of a package that the other one is about to unpack.
-        return call(*pip_install(self.python), "--quiet", "-r", str(lock))
-
-    def _parts(self, lock: str, count: int) -> list[Path]:
-        """Deal the entries of a lock out to `count` locks."""
-        parts = [self.root / self.place / f"lock{number}.txt" for number in range(count)]
-        for number, part in enumerate(parts):
-            part.write_text("".join(f"{entry}\n" for entry in entries(lock)[number::count]), encoding="utf-8")
-        return parts
-
-    def _lock(self, need: str) -> tuple[str, leveldb.Binding | None]:
+    def _lock(self, need: str) -> tuple[Path, leveldb.Binding | None]:
         """Return the lock to install from, and the system parts linked next to it. Raise SetupFailed."""
-        lock = (self.root / self.locks[need]).read_text(encoding="utf-8")
+        lock_file = self.root / self.locks[need]
         if leveldb.has_wheel(str(self.python)):
-            return lock, None
+            return lock_file, None
         try:
             binding = leveldb.of_system(self.base)
         except leveldb.NotThere as error:
             raise SetupFailed(f"{error}. Install {leveldb.PACKAGES['apt']}, or Python 3.12.") from None
-        return leveldb.without_binding(lock), binding
+        lock = self.root / self.place / "lock.txt"
+        lock.write_text(leveldb.without_binding(lock_file.read_text(encoding="utf-8")), encoding="utf-8")
+        return lock, binding
 
 
 def call(*command: str) -> int:
@@ -201,11 +185,6 @@ def pip_install(python: Path) -> tuple[str, ...]:
     quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
     exact = ("--require-hashes", "--only-binary", ":all:", "--no-deps")
     return (str(python), "-m", "pip", "install", *quiet, *exact)
-
-
-def entries(lock: str) -> list[str]:
-    """Return the packages that a lock names, each with its hashes on one line."""
-    return re.findall(r"^[a-z0-9].*$", lock.replace("\\\n", " "), re.MULTILINE)
 
 
 def clean_environ() -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from environment import SetupFailed, call, clean_environ, entries, pip_install, say
+from environment import SetupFailed, call, clean_environ, pip_install, say
 
 LOCK = Path("packaging", "requirements-peers.txt")
 NODE = Path("packaging", "peers")
@@ -79,7 +80,8 @@ class Peers:
     def _pieces(self, lock: Path) -> Iterator[tuple[str, str]]:
         """Each entry of a lock as a lock of its own: its name, and the file's path."""
         alone = self._place / "one.txt"
-        for entry in entries(lock.read_text(encoding="utf-8")):
+        text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
+        for entry in re.findall(r"^[a-z0-9].*$", text, re.MULTILINE):
             alone.write_text(entry, encoding="utf-8")
             yield entry.partition(" ")[0], str(alone)
 

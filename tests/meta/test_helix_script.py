@@ -17,7 +17,7 @@ import leveldb
 import pytest
 import qt_libraries
 from distribution import INSTALL, SystemPart, install_line, known_pythons, system_parts
-from environment import LOCKS, Environment, SetupFailed, entries
+from environment import LOCKS, Environment, SetupFailed
 
 from helix_desktop import __version__
 
@@ -286,14 +286,6 @@ def test_installing_for_tests_covers_a_run(tmp_path: Path) -> None:
     assert (there.holds("run"), there.holds("test")) == (False, False)
     there.mark("test")
     assert (there.holds("run"), there.holds("test")) == (True, True)
-
-
-@pytest.mark.parametrize("lock", LOCKS.values())
-def test_every_package_of_a_lock_is_installed_with_all_its_hashes(lock: str) -> None:
-    text = (ROOT / lock).read_text(encoding="utf-8")
-    lines = entries(text)
-    assert [line.partition("==")[0] for line in lines] == re.findall(r"^(\S+)==", text, re.MULTILINE)
-    assert sum(line.count(" --hash=sha256:") for line in lines) == text.count("--hash=")
 
 
 def test_the_command_of_a_checkout_starts_the_app_from_there(tmp_path: Path) -> None:
