@@ -34,7 +34,7 @@ async def attach_path(
             _text("{reason}.", reason=error.strerror or str(error)),
             _text("Choose another file."),
         ) from error
-    return await contents.attach_data(session_id, data, path.name, first_line, last_line)
+    return await contents.attach_data(session_id, data, _name_outside(path), first_line, last_line)
 
 
 def path_inside(root: Path, path: Path) -> str:
@@ -42,6 +42,12 @@ def path_inside(root: Path, path: Path) -> str:
     absolute = Path(os.path.abspath(path))
     inside = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
     return "" if inside == "." else inside
+
+
+def _name_outside(path: Path) -> str:
+    """Return a file's path, with ~ for the user's folder: its name alone tells no two of one name apart."""
+    absolute, home = Path(os.path.abspath(path)), Path.home()
+    return f"~/{absolute.relative_to(home).as_posix()}" if absolute.is_relative_to(home) else str(absolute)
 
 
 def _read(path: Path) -> bytes:

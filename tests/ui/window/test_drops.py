@@ -138,10 +138,27 @@ async def test_text_and_links_are_copied_into_the_message(qapp: QApplication, tm
         assert enter(rig.chat, link)
         drop(rig.chat, link)
         assert editor.toPlainText() == "See https://example.org/a"
+        assert enter(editor.viewport(), link)
+        drop(editor.viewport(), link)
+        assert enter(rig.chat, text)
+        drop(rig.chat, text)
+        parts = sorted(editor.toPlainText().split())
+        assert parts == ["See", "See", "https://example.org/a", "https://example.org/a"], (
+            "none runs into another"
+        )
         editor.clear()
         assert enter(editor.viewport(), text)
         drop(editor.viewport(), text)
         assert editor.toPlainText() == "See "
+
+        outside = tmp_path / "other" / "model.py"
+        outside.parent.mkdir()
+        outside.write_text("x = 1\n")
+        assert enter(rig.chat, urls(outside))
+        drop(rig.chat, urls(outside))
+        await until(lambda: len(rig.attachment_labels()) == 1, "a file from outside the workspace")
+        attached = rig.wiring.session_controller.composer.attachments.current()[0]
+        assert attached.label == str(outside), "its name alone doesn't say which file it is"
 
 
 def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from helix_desktop.ui.design.fields import TextArea
 
 _MAX_LINES = 8
 _PAD = 4  # pixels above and below the text
+_OPENING = "([{<\"'`"  # characters that a word may follow without a space
 
 
 def _is_dead(key: int) -> bool:
@@ -48,6 +49,7 @@ class Editor(TextArea):
         super().__init__(parent=parent)
         self.verticalScrollBar().valueChanged.connect(self._stay_at_top)
         self.enter_sends = True
+        self._is_drop = False  # what is put in was dropped
         self._awaits_letter = False  # a dead key or Compose was pressed, and its letter is still to come
         self._is_letter_down = False  # the key whose press put in a text, until it is released
         self._placeholders: tuple[str, ...] = ("",)
@@ -173,8 +175,10 @@ class Editor(TextArea):
         self._answer_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Put the text in."""
+        """Put the text in; what comes from elsewhere stays apart from the words around it."""
+        self._is_drop = event.source() not in {self, self.viewport()}
         super().dropEvent(event)
+        self._is_drop = False
         self._answer_copy(event)
 
     def _answer_copy(self, event: QDropEvent) -> None:
@@ -193,8 +197,26 @@ class Editor(TextArea):
             self.files_added.emit(files)
         elif is_long(text := source.text()):
             self.long_text_pasted.emit(text)
+        elif self._is_drop:
+            super().insertFromMimeData(self._with_spaces(text))
         else:
             super().insertFromMimeData(source)
+
+    def insert_dropped(self, source: QMimeData) -> None:
+        """Put in what was dropped near the field, apart from the words at the cursor."""
+        self._is_drop = True
+        self.insertFromMimeData(source)
+        self._is_drop = False
+
+    def _with_spaces(self, text: str) -> QMimeData:
+        """Return a text with the spaces that it needs at the cursor, to run into no word."""
+        cursor, document = self.textCursor(), self.document()
+        start, after = cursor.selectionStart(), document.characterAt(cursor.selectionEnd())
+        before = document.characterAt(start - 1) if start else " "
+        needs_space = not (before.isspace() or before in _OPENING or text[:1].isspace())
+        data = QMimeData()
+        data.setText(" " * needs_space + text + " " * (after.isalnum() and not text[-1:].isspace()))
+        return data
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the text again for the new width."""

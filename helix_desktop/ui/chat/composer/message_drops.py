@@ -59,7 +59,7 @@ class MessageDrops(QObject):
             self._composer.entries_dropped.emit(list(dragged.digests))
             return
         if dragged.has_text:
-            self._composer.editor.insertFromMimeData(event.mimeData())
+            self._composer.editor.insert_dropped(event.mimeData())
             self._composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             return
         paths = (*dragged.files, *dragged.folders)
