@@ -267,7 +267,7 @@ def deletion_lines(deletion: PermanentDeletion) -> tuple[str, ...]:
             )
         )
     if deletion.with_branches:
-        lines.append(tr("What branches begin with stays for them."))
+        lines.append(tr("The messages that branches begin with stay."))
     return tuple(lines)
 
 

@@ -17773,11 +17773,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
-            <source>Model roles sets that of new workspaces, {model}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/providers/models.py" />
             <source>Model to add</source>
             <translation type="unfinished" />
@@ -17802,6 +17797,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/page.py" />
             <source>New provider</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
+            <source>New workspaces start with {model}, as set in Model roles.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21184,6 +21184,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>The messages that branches begin with stay.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>The newest data of this workspace is missing.</source>
             <translation type="unfinished" />
         </message>
@@ -21214,11 +21219,6 @@
                 <numerusform>Used in %n place in sessions.</numerusform>
                 <numerusform>Used in %n places in sessions.</numerusform>
             </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>What branches begin with stays for them.</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />

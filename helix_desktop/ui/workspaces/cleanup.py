@@ -215,11 +215,11 @@ class CleanupController(QObject):
         choices = (Choice("", tr("Cancel")), Choice("delete", tr("Delete permanently"), "danger"))
         if await ask(dialog, self._window.theme, what, why, choices) != "delete":
             return
-        await retention.delete_permanently(digests, sessions)
+        done = await retention.delete_permanently(digests, sessions)
         await self._services.history_storage(workspace.id).clean_up()
-        if sessions:
+        if done.sessions:
             self._window.banners.remove(DELETED_SESSION)
-        if digests:
+        if done.digests:  # also those that went with a session
             self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 

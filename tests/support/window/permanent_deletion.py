@@ -26,13 +26,17 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     )
     await store.retention.trash_session("gone")
     dialog.show_trash(await store.retention.trash())
-    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace_id=rig.workspace.id))
+    undos = DELETED_SESSION, "cleanup"
+    for banner_id in undos:
+        rig.window.banners.show_banner(Banner(banner_id, "info", "Moved", workspace_id=rig.workspace.id))
     asked = await _answer(dialog, "delete")
     assert "This deletes 1 session with its messages · 1 cached output, " in asked
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
     assert not await store.find(content.digest)
-    assert DELETED_SESSION not in rig.window.banners.banner_ids(), "nothing to undo any more"
+    await until(
+        lambda: not set(undos) & set(rig.window.banners.banner_ids()), "the end of what Undo can't do"
+    )
 
 
 def _has_items(dialog: TrashDialog, count: int) -> bool:

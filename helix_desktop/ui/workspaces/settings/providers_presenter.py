@@ -193,7 +193,7 @@ class ProvidersPresenter:
             text = tr("{model} is now the default model of this workspace.", model=label)
             if label != (default or DEMO_LABEL):
                 name = default or demo_model_name()
-                text += " " + tr("Model roles sets that of new workspaces, {model}.", model=name)
+                text += " " + tr("New workspaces start with {model}, as set in Model roles.", model=name)
         else:
             text = _new_default_text(self._services.settings.model)
         return CheckNotice(tr("Model"), "ok", text)
