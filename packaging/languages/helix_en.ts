@@ -15688,6 +15688,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>Context changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with the demo model</source>
             <translation type="unfinished" />
@@ -15875,7 +15880,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>Nothing to redo in the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
             <source>Nothing to undo here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>Nothing to undo in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>

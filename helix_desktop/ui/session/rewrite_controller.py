@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -15,14 +16,20 @@ from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
+from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION, Banner
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.timeline.card_data import UndoCard
+from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.translation import Translator
 
+tr = Translator("Session")
 _text = TextContext("Session")
+_CONTEXT_CHANGE = "context-change"
 
 
 class RewriteController(QObject):
@@ -92,24 +99,45 @@ class RewriteController(QObject):
         self._with_conversation(redo)
 
     def undo_last(self) -> None:
-        """Undo the newest change of the context that still holds: a recall into it as well as a handover."""
+        """Undo the newest change of the context that still holds, a recall as well as a handover."""
 
         def undo(conversation: Conversation) -> None:
             last = last_change(conversation.session.transcript)
             if last:
-                self.undo(last)
+                self._start(self._run_and_say(conversation, last, conversation.window.undo(last)), "undo")
+            else:
+                self._say(conversation, tr("Nothing to undo in the context."))
 
         self._with_conversation(undo)
 
     def redo_last(self) -> None:
-        """Let the change of the context that was undone last hold again."""
+        """Let the change of the context that was undone last hold again, and say so."""
 
         def redo(conversation: Conversation) -> None:
             last = last_undone(conversation)
             if last:
-                self.redo(last)
+                self._start(self._run_and_say(conversation, last, conversation.window.redo(last)), "redo")
+            else:
+                self._say(conversation, tr("Nothing to redo in the context."))
 
         self._with_conversation(redo)
+
+    async def _run_and_say(
+        self, conversation: Conversation, target: int, change: Coroutine[Any, Any, None]
+    ) -> None:
+        """Undo or redo, and name what it was as the timeline does: it may be out of sight."""
+        await change
+        log, transcript = list(conversation.session.log), conversation.session.transcript
+        cards = await asyncio.to_thread(build_cards, log, transcript)
+        changes = (card for card in cards if isinstance(card, UndoCard) and card.target == target)
+        name = next(map(card_title, changes), "")
+        self._say(conversation, name or tr("Context changed."))
+
+    def _say(self, conversation: Conversation, text: str) -> None:
+        session_id = conversation.session.id
+        self._window.banners.show_banner(
+            Banner(_CONTEXT_CHANGE, "info", text, session_id=session_id, is_brief=True)
+        )
 
     def observe(self) -> None:
         """Have older messages observed now, or what waits put in place; the timeline shows how far it is."""

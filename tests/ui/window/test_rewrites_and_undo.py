@@ -128,8 +128,13 @@ async def _check_a_handover(rig: WindowRig) -> None:
         rig.views.timeline.source_clicked.emit(source)
         assert rig.window.page() == "chat"
 
+        rig.window.commands.redo_compaction.trigger()
+        assert "Nothing to redo in the context." in rig.banner_text()
         rig.window.commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
+        await until(lambda: "Undone: Handover 1" in rig.banner_text(), "what was undone")
+        rig.window.commands.undo_compaction.trigger()
+        assert "Nothing to undo in the context." in rig.banner_text()
         await rig.wait_for_turn_end()
         assert rig.conversation.window.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in_window"
