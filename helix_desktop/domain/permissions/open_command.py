@@ -17,6 +17,7 @@ class OpenCommand:
         self.is_other_stream = False  # of the target: not what the program prints
         self.piped: Program | None = None
         self.folder, self.outer_depth = "", 0  # before a command within it began
+        self.program_count = 0  # likewise
         self.depth, self.is_run = depth, is_run  # open parentheses; what is printed is run
         self.is_hidden = is_hidden  # what is printed becomes the value of a variable
 

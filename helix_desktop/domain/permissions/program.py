@@ -16,8 +16,13 @@ INTERPRETERS = re.compile(
     r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
 )
 """Programs of other languages that run a text."""
-_UNTRACKED = re.compile(r"-[a-z]*o[a-z]*|--others|--ignored\S*|check-ignore|clean")
-"""Arguments with which git prints paths that it does not track."""
+_UNTRACKED = re.compile(r"-[a-z]*o[a-z]*|--others|--(?:format|pretty)=.+|--no-index")
+"""Arguments with which git prints other texts than paths that it tracks."""
+_LISTING_ACTIONS = frozenset({"diff", "grep", "log", "ls-files", "ls-tree", "show"})
+_LISTS_FILES = re.compile(r"-(?:(?![efmABC])[A-Za-z])*l[A-Za-z]*|--files(?:-with.*)?|--name-only")
+"""Arguments with which git, grep and rg print paths of files, not their lines."""
+_PATTERN_OPTION = re.compile(r"-[A-Za-z]*[ef].*|--(?:regexp|file)\b.*|--files")
+_FIND_ACTIONS = ("-delete", "-exec", "-ok", "-print", "-fprint", "-ls")
 _FIRST_WORDS = 4  # one of them is the program, behind wrappers
 _TEXT_READERS = SHELLS | {"eval", "source", "."}
 _SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
@@ -81,20 +86,36 @@ def _names_of_find(words: Sequence[str]) -> list[str]:
     names: list[str] = []
     alternative: list[str] = []
     for before, option, value in zip(("", *words), (*words, "-o"), (*words[1:], "", ""), strict=False):
+        is_negated = before in ("!", "-not")
+        if (is_negated and option == "(") or (not alternative and option.startswith(_FIND_ACTIONS)):
+            return []
         if option in ("-o", "-or", ","):
             if not alternative:
                 return []
             names, alternative = names + alternative, []
-        elif option in ("-name", "-iname", "-path", "-ipath", "-wholename") and before not in ("!", "-not"):
-            alternative += _names_with_dot(value.rstrip("/").rpartition("/")[2])
+        elif option in ("-name", "-iname", "-path", "-ipath", "-wholename") and not is_negated:
+            name = value.rstrip("/").rpartition("/")[2]
+            alternative += _names_with_dot(_in_any_case(name) if option.startswith("-i") else name)
     return names
+
+
+def _in_any_case(name: str) -> str:
+    """Return a name with wildcards for its letters, in upper and lower case."""
+    if "[" in name:
+        return "*"
+    return "".join(f"[{char.lower()}{char.upper()}]" if char.isalpha() else char for char in name)
 
 
 def _names_with_dot(name: str) -> list[str]:
     """Return a name, and what its first wildcard stands for of names that begin with a dot."""
-    if name[:1] not in tuple("*?["):
-        return [name]
-    return [name, f".{name}", *([name[1:]] if name.startswith("*.") else [])]
+    match name[:1]:
+        case "*":
+            return [name, f".{name}", *([name[1:]] if name.startswith("*.") else [])]
+        case "?":
+            return [name, f".{name[1:]}"]
+        case "[":
+            return [name, f".{name.partition(']')[2]}"]
+    return [name]
 
 
 def printed_paths(program: Program) -> list[str]:
@@ -102,13 +123,22 @@ def printed_paths(program: Program) -> list[str]:
     words = program.words
     if program.name == "find":
         return found_paths(words)
-    if program.name == "git" and not any(map(_UNTRACKED.fullmatch, words)):
+    if program.name == "git" and _lists_tracked_files(words):
         return []
-    if program.name in ("grep", "rg"):
-        names = [word.partition("=")[2] for word in words if word.startswith("--include=")]
-        roots = [word for word in words if not word.startswith("-")][1:] or ["."]
+    if program.name in ("grep", "rg") and any(map(_LISTS_FILES.fullmatch, words)):
+        included = [word.partition("=")[2] for word in words if word.startswith("--include=")]
+        names = [each for name in included for each in _names_with_dot(name)]
+        operands = [word for word in words if not word.startswith("-")]
+        has_pattern = any(map(_PATTERN_OPTION.fullmatch, words))
+        roots = operands[not has_pattern :] or ["."]
         return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names or [ANYTHING]]
     return [ANYTHING]
+
+
+def _lists_tracked_files(words: Sequence[str]) -> bool:
+    action = next((word for word in words if word in _LISTING_ACTIONS), "")
+    is_listed = action in ("ls-files", "ls-tree") or any(map(_LISTS_FILES.fullmatch, words))
+    return is_listed and not any(map(_UNTRACKED.fullmatch, words))
 
 
 def paths_of_fd(words: Sequence[str]) -> list[str]:

@@ -42,6 +42,7 @@ from helix_desktop.domain.permissions.shell_words import (
     ShellWords,
     names_of_variables,
     nested,
+    with_printed_folder,
 )
 from helix_desktop.domain.permissions.texts_to_run import (
     DECODERS,
@@ -72,8 +73,7 @@ _TEXT_RUNNERS = frozenset({"sed", "env"})
 _LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
-_TEMPORARY = re.compile(r"\$\(mktemp\b[^()$`]*\)")
-_PRINTED_FOLDER = re.compile(r"\$\(pwd\)|`pwd`")
+_TEMPORARY = re.compile(r"\$\(mktemp\b[^()$`;|&\n]*\)")
 _CLOSING = frozenset({"}", "done", "fi", ""})
 _STEPS_PER_COMMAND = 10
 _UNCLEAR = Program("rm", ("-r", ANYTHING))
@@ -104,8 +104,6 @@ def read_script(path: str, text: str, folder: str, budget: ReadingBudget) -> Com
 
 
 _REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
-
-
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _RUN_BY_FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 
@@ -140,7 +138,7 @@ class _Reader:
 
     def read_text(self, command: str) -> None:
         """Read a command, then what it writes or pipes if it runs a script that may be it."""
-        self._read(find_tokens(_PRINTED_FOLDER.sub("${PWD}", command), self._budget))
+        self._read(find_tokens(with_printed_folder(command), self._budget))
         if self._runs_script:
             for text in self._texts:
                 self._read_inner(text)
@@ -206,6 +204,7 @@ class _Reader:
         """Return the beginning of a command within a command."""
         command.target, command.piped, self._piped = "", self._piped, None
         command.folder, command.outer_depth = self._folder.path, self._folder.depth
+        command.program_count = len(self.programs)
         is_hidden = command.is_hidden or _keeps_value(command.words)
         return OpenCommand(operator.count("("), runs_text(command.words), is_hidden)
 
@@ -222,7 +221,8 @@ class _Reader:
             command = outer.pop()
             self._piped, operator = command.piped, operator[at + 1 :]
             self._folder.leave(command.outer_depth, command.folder)
-            if last is not None and last.name == "mktemp":
+            is_alone = len(self.programs) == command.program_count + 1
+            if is_alone and self.programs[-1].name == "mktemp":
                 command.words[-1:] = [word[:-1] + TEMPORARY for word in command.words[-1:]]
             if is_decoded and (found := _ASSIGNMENT.match("".join(command.words[-1:]))):
                 self._decoded.add(found[1])

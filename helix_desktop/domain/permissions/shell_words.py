@@ -16,7 +16,10 @@ TEMPORARY = "/tmp/new"
 MAX_VALUES = 64
 LONGEST_WORD = 4_096  # characters of a path: what is longer may be any; also of a word whose braces are read
 
-_DEFAULTS = {HOME: OUTSIDE, "TMPDIR": "/tmp", "PWD": "."}
+_PWD = re.compile(r"\$\(pwd\)|`pwd`")
+_PRINTED_FOLDER = "0pwd"  # a variable that no command can set
+_DEFAULTS = {HOME: OUTSIDE, "TMPDIR": "/tmp", "PWD": ".", _PRINTED_FOLDER: "."}
+_CHARS_PER_STEP = 50
 _VARIABLE = re.compile(r"\$(?:\{[#!]?(\w+|[@*?#!])[^}]*\}|(\w+|[@*?#!])|$)")
 _NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -34,7 +37,8 @@ class ShellWords:
         values = list(dict.fromkeys(value for word in words for value in self.expand(word)))
         if is_added:
             values = [before + value for before in self.values.get(name, [""]) for value in values]
-        self.values[name] = values if len(values) <= MAX_VALUES else [ANYTHING]
+        is_short = len(values) <= MAX_VALUES and all(len(value) <= LONGEST_WORD for value in values)
+        self.values[name] = values if is_short else [ANYTHING]
 
     def home(self) -> str:
         """Return the home folder as the command sets it."""
@@ -64,10 +68,12 @@ class ShellWords:
         for found in _VARIABLE.finditer(word):
             name = found[1] or found[2] or ""
             values = self.values.get(name) or [_DEFAULTS.get(name, ANYTHING)]
-            if len(words) * len(values) > MAX_VALUES:
+            if len(words) * len(values) > MAX_VALUES or "!" in found[0]:
                 values = [ANYTHING]
             text = word[at : found.start()]
             words = [before + text + value for before in words for value in values]
+            if len(words[0]) > LONGEST_WORD:
+                return [ANYTHING]
             self._budget.spend(len(words))
             at = found.end()
         return [before + word[at:] for before in words]
@@ -77,8 +83,10 @@ class ShellWords:
         texts = [plain_text(text)]
         for name in dict.fromkeys(_NAME_OF_VARIABLE.findall(texts[0])):
             values = self.values.get(name, [])
-            self._budget.spend(len(texts) + len(text) // 50)
+            self._budget.spend(len(texts) + len(text) // _CHARS_PER_STEP)
             if values and len(texts) * len(values) <= MAX_VALUES:
+                size = len(texts[0]) + texts[0].count("$") * max(map(len, values))
+                self._budget.spend(len(texts) * len(values) * size // _CHARS_PER_STEP)
                 variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
                 texts = [value.join(variable.split(each)) for each in texts for value in values]
         return ["\n".join(texts)]
@@ -87,6 +95,11 @@ class ShellWords:
 def nested(word: str) -> str:
     """Return the command whose output the shell puts in a word."""
     return plain_text(word[: word.rfind(")") + 1].partition("$(")[2].removesuffix(")"))
+
+
+def with_printed_folder(command: str) -> str:
+    """Return a command with a variable for the folder that pwd prints."""
+    return _PWD.sub(f"${{{_PRINTED_FOLDER}}}", command)
 
 
 def names_of_variables(word: str) -> Sequence[str]:

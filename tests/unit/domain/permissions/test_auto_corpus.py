@@ -369,6 +369,19 @@ def test_mode_auto_asks_about_every_hostile_command() -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "a=xx; " + "a=$a$a; " * 40 + "rm $a",
+        "a=x; " + "a+=$a; " * 40 + "rm $a",
+        f"a={'x' * 4000}; rm {'$a' * 1000}",
+        f"for a in {' '.join(f'f{n}' for n in range(64))}; do bash -c '{'rm $a ' * 5000}'; done",
+    ],
+)
+def test_a_command_whose_variables_grow_is_asked_about_before_they_fill_the_memory(command: str) -> None:
+    assert asking(command) == [command]
+
+
+@pytest.mark.parametrize(
     ("command", "path", "text", "effect"),
     [
         ("bash run.sh", "run.sh", "set -e\nrm -rf data\n", "ask"),
