@@ -12,6 +12,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.crash_notice import RecoverySummary
 from helix_desktop.words.sessions import session_title
@@ -50,8 +51,9 @@ async def _workspace_recovery(
         if session.updated >= last_run.started and not session.parent:
             found = found.plus(await _session_recovery(store, session, started_at_ms))
         if found != RecoverySummary():
-            title = tr("“{title}” in {workspace}", title=session_title(session.title), workspace=workspace)
-            summary = summary.plus(found).plus(RecoverySummary(sessions=(title,)))
+            title = ellipsize_title(session_title(session.title))
+            name = tr("“{title}” in {workspace}", title=title, workspace=workspace)
+            summary = summary.plus(found).plus(RecoverySummary(sessions=(name,)))
     return summary
 
 

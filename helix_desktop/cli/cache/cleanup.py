@@ -1,4 +1,4 @@
-"""The commands that clean up a workspace's store, empty its trash, restore from it, and redact."""
+"""The commands that clean up a workspace's store and its trash, restore from it, and redact."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.agent.session_usage import subagent_sessions, total_spending
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.usage_bar import pressure_of
@@ -104,7 +105,9 @@ class SidebarPresenter(QObject):
     def _show_waiting_sessions(self) -> None:
         """Show which sessions of open workspaces wait for the user; what a subagent asks, its parent asks."""
         waiting = [
-            WaitingSession(workspace.id, conversation.session.id, session_title(transcript.title))
+            WaitingSession(
+                workspace.id, conversation.session.id, ellipsize_title(session_title(transcript.title))
+            )
             for workspace in self._services.open_workspaces.values()
             for conversation in workspace.conversations
             if conversation.asks and not (transcript := conversation.session.transcript).parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -16,6 +17,7 @@ from helix_desktop.app.run_marker import LastRun
 from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from tests.support.store.builders import make_summary
@@ -35,11 +37,13 @@ async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
             RecordedEvent(1, started_ms, UserSpoke("Go", 1)),
             RecordedEvent(2, started_ms, MessageQueued("And then")),
         ]
-        await rig.workspace.store.commit(Commit("cut-off", log, summary=make_summary("cut-off", started_ms)))
+        summary = msgspec.structs.replace(make_summary("cut-off", started_ms), title="a title" * 60)
+        await rig.workspace.store.commit(Commit("cut-off", log, summary=summary))
         await rig.workspace.store.save_draft("cut-off", "half a thought")
         run = LastRun(started_ms, workspaces=(identity, "removed"))
         started = wall_clock_ms()
-        expected = RecoverySummary(turns=1, queued=1, drafts=1, sessions=("“a title” in project",))
+        title = f"“{ellipsize_title(summary.title)}” in project"
+        expected = RecoverySummary(turns=1, queued=1, drafts=1, sessions=(title,))
         assert await find_unfinished(rig.wiring.services, run, started) == expected
         await rig.wiring.workspace_controller.open_session("cut-off")
         sessions = ("“New session” in project",)
