@@ -114,7 +114,7 @@ def _similar_text_hint(data: str, old: str) -> str:
     if _LINE_NUMBERS.sub("", old) in data:
         return "It is there without the line numbers: leave them out."
     own_lines, lines = old.splitlines(), data.replace("\r\n", "\n").split("\n")  # as read_file numbers them
-    number = _similar_place(list(map(_squeeze, lines)), list(map(_squeeze, own_lines)))
+    number = _similar_place(lines, own_lines)
     if number is None:
         return _READ_AGAIN
     excerpt = "\n".join(lines[number : number + min(len(own_lines), _SIMILAR_LINES)])
@@ -130,24 +130,27 @@ def _squeeze(line: str) -> str:
 
 def _similar_place(lines: list[str], own_lines: list[str]) -> int | None:
     """Return the index of the line that is like the first of `own_lines`, where most of the others follow."""
-    own_lines = list(dropwhile(lambda line: not line, own_lines))
-    expected = own_lines[0] if own_lines else ""
-    near = [expected] if expected in lines else _near_lines(lines, expected)
-    places = [index for index, line in enumerate(lines) if line and line in near]
+    own_lines = list(dropwhile(lambda line: not line.strip(), own_lines))
+    if not own_lines:
+        return None
+    squeezed = [_squeeze(line) for line in lines]
+    own = [_squeeze(line) for line in own_lines[:_SIMILAR_LINES]]
+    near = [own[0]] if own[0] in squeezed else _near_lines(lines, own_lines[0])
+    places = [index for index, line in enumerate(squeezed) if line in near]
 
     def count_equal(place: int) -> int:
-        return sum(own == line for own, line in zip(own_lines, lines[place:], strict=False))
+        return sum(map(str.__eq__, own, squeezed[place : place + len(own)]))
 
     return max(places, key=count_equal, default=None)
 
 
 def _near_lines(lines: list[str], expected: str) -> list[str]:
-    """Return the line that differs least from `expected`, at most one; none for a short line."""
-    if not _LEAST_COMPARED_CHARS <= len(expected) <= _MAX_COMPARED_CHARS:
+    """Return the line that differs least from `expected` but for spaces, at most one; none for a short one."""
+    if not _LEAST_COMPARED_CHARS <= len(_squeeze(expected)) <= len(expected) <= _MAX_COMPARED_CHARS:
         return []
     words = set(_WORD.findall(expected))
     compared = dict.fromkeys(line for line in lines if 0 < len(line) <= _MAX_COMPARED_CHARS)
     likely = nlargest(
         _COMPARED_LINES, compared, key=lambda line: len(words.intersection(_WORD.findall(line)))
     )
-    return get_close_matches(expected, likely, 1, _LEAST_RATIO)
+    return get_close_matches(_squeeze(expected), filter(None, map(_squeeze, likely)), 1, _LEAST_RATIO)

@@ -60,6 +60,14 @@ async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
+async def test_the_line_that_differs_least_is_found_far_down_by_its_words(root: Path) -> None:
+    prose = "".join(f"Some words here, {n}, and there they go on.\n" for n in range(200))
+    (root / "src" / "a.py").write_text(prose + "The quick brown fox jumps over a lazy dog.\n")
+    old_text = "The quick brown fox jumps over the lazy dog."
+    with pytest.raises(ToolError, match=r"Line 201 is like its first line\."):
+        await make_tools(root).run(make_call("edit_file", path="src/a.py", old_text=old_text, new_text="x"))
+
+
 async def test_line_numbers_that_were_copied_are_named(root: Path) -> None:
     call = make_call("edit_file", path="src/a.py", old_text="1:one\n2:two", new_text="x")
     with pytest.raises(ToolError, match="It is there without the line numbers: leave them out"):
