@@ -270,17 +270,17 @@ class TurnEngine:
         What left the window for that comes back if the smaller request is rejected too. In an unattended run,
         rejected images are replaced by text and hash.
         """
-        rewrites: Sequence[int] = ()
+        rewrites: Sequence[int] | None = None
         while True:
             window = await self._context_manager.prepare_window()
             try:
                 return window, await self.response.receive(window, self._runtime.transcript.last_seq)
             except ContextWindowExceeded as error:
-                if rewrites:
+                if rewrites is not None:
                     await self._context_manager.put_back(rewrites)
                     raise
                 rewrites = await self._context_manager.make_room_after_overflow(error)
-                if not rewrites:
+                if rewrites is None:
                     raise
             except ImagesRejected as error:
                 await self._omit_images(error)

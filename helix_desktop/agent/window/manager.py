@@ -83,38 +83,44 @@ class ContextManager:
             gauge = self.rewriter.gauge()
         return gauge
 
-    async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> Sequence[int]:
-        """Make room after the provider rejected a request as too large; return the events that did.
+    async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> Sequence[int] | None:
+        """Make room after the provider rejected a request as too large; return the events for that alone.
 
-        Empty if the window did not shrink. The window size it reports is used, in its own tokens: it may be
+        None if the window did not shrink. The window size it reports is used, in its own tokens: it may be
         far smaller than the configured one.
         """
         policy, transcript = self._runtime.policy, self._runtime.transcript
         if not policy.enabled:
-            return ()
-        gauge, first = self.rewriter.gauge(), transcript.last_seq + 1
+            return None
+        gauge = self.rewriter.gauge()
         fits = min(gauge.used, gauge.window)
         if rejection.window_size:
             token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
             fits = min(fits, int(rejection.window_size * token_ratio))
-        await self._make_room(int(policy.panic_to * fits))
+        first = await self._make_room(int(policy.panic_to * fits))
         is_smaller = self.rewriter.gauge().used < gauge.used
-        return range(first, transcript.last_seq + 1) if is_smaller else ()
+        return range(first, transcript.last_seq + 1) if is_smaller else None
 
     async def put_back(self, seqs: Sequence[int]) -> None:
         """Undo the rewrites among these events, the newest first: the provider refused what was left too."""
         for seq in reversed(seqs):
             if self._runtime.transcript.can_undo(seq):
-                await self._runtime.session.record(Undone(seq))
+                await self._runtime.session.record(Undone(seq, refused=True))
 
-    async def _make_room(self, target_tokens: int) -> None:
-        """Make a request fit: await what is being written, then run the overflow ladder if needed."""
+    async def _make_room(self, target_tokens: int) -> int:
+        """Make a request fit: await what is being written, then run the overflow ladder if needed.
+
+        Return the first event of the ladder.
+        """
+        transcript = self._runtime.transcript
         if self.handovers.is_running or self.observations.is_running:
             await self.wait_for_background_work()
             await self.rewriter.apply_due_rewrites()
             if self.rewriter.gauge().used <= target_tokens:
-                return
+                return transcript.last_seq + 1
+        first = transcript.last_seq + 1
         await self._ladder.make_fit(target_tokens)
+        return first
 
     def after_turn(self) -> None:
         """Start the work due at the end of a turn: a handover, or else observations; on hold nothing."""

@@ -38,6 +38,7 @@ class RewriteState:
         self.by_seq: dict[int, Undoable] = {}
         self.observations: dict[int, ObservationsMade] = {}
         self.undone: dict[int, int] = {}  # the seq of the undoing, by that of the rewrite
+        self._put_back: set[int] = set()  # of those undone: not by the user
         self.pinned: frozenset[int] = frozenset()
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
@@ -57,7 +58,7 @@ class RewriteState:
             dict(self.undone),
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
-        copied._placed_seqs = set(self._placed_seqs)
+        copied._placed_seqs, copied._put_back = set(self._placed_seqs), set(self._put_back)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
         copied.excluded, copied.excluded_texts = self.excluded, self.excluded_texts  # never changed in place
@@ -70,10 +71,12 @@ class RewriteState:
                 self.pinned |= {target}
             case Unpinned(target=target):
                 self.pinned -= {target}
-            case Undone(target=target):
+            case Undone(target=target, refused=refused):
                 self.undone[target] = seq
+                self._put_back |= {target} if refused else set()
             case Redone(target=target):
                 self.undone.pop(target, None)
+                self._put_back.discard(target)
             case SweepMade(masked=masked):
                 self.by_seq[seq] = rewrite
                 if self.is_active(seq):
@@ -114,12 +117,17 @@ class RewriteState:
                     self.excluded_texts = {**self.excluded_texts, rewrite.part: rewrite}
                 else:
                     excluded |= dict.fromkeys(rewrite.targets, rewrite)
-        undone = (self.by_seq[seq] for seq in self.undone)
-        released = {seq for rewrite in undone if isinstance(rewrite, SweepMade) for seq in rewrite.masked}
+        sweeps = (rewrite for rewrite in self.undone_by_user if isinstance(rewrite, SweepMade))
+        released = {seq for sweep in sweeps for seq in sweep.masked}
         self.masked = masked - self.pinned
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
+
+    @property
+    def undone_by_user(self) -> list[Undoable]:
+        """Return the rewrites that the user undid: they are not made again automatically."""
+        return [self.by_seq[seq] for seq in self.undone if seq not in self._put_back]
 
     @property
     def excluded_covers(self) -> tuple[ExcludedCover, ...]:

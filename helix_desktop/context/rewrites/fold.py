@@ -197,8 +197,7 @@ def _newest_user_seq(transcript: Transcript) -> int:
 
 def _undone_folds(transcript: Transcript) -> list[FoldMade]:
     """Return the folds the user undid: they are not made again automatically."""
-    rewrites = transcript.rewrites
-    return [fold for seq in rewrites.undone if isinstance(fold := rewrites.by_seq[seq], FoldMade)]
+    return [fold for fold in transcript.rewrites.undone_by_user if isinstance(fold, FoldMade)]
 
 
 def _item_gain(transcript: Transcript, item: LogItem) -> int:

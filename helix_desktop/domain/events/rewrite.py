@@ -99,9 +99,13 @@ class Excluded(EventBase, frozen=True, tag="excluded"):
 
 
 class Undone(EventBase, frozen=True, tag="undone"):
-    """A rewrite is no longer active: sweep, fold, handover, placed observations, form, exclusion."""
+    """A rewrite is no longer active: sweep, fold, handover, placed observations, form, exclusion.
+
+    `refused`: the user did not undo it, the provider refused the request that it was to make fit.
+    """
 
     target: int
+    refused: bool = False
 
 
 class Redone(EventBase, frozen=True, tag="redone"):

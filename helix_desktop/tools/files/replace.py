@@ -145,7 +145,7 @@ def _similar_place(lines: list[str], own_lines: list[str]) -> int | None:
 
 
 def _near_lines(lines: list[str], expected: str) -> list[str]:
-    """Return the line that differs least from `expected` but for spaces, at most one; none for a short one."""
+    """Return the line that differs least from `expected`, spaces apart, at most one; none for a short one."""
     if not _LEAST_COMPARED_CHARS <= len(_squeeze(expected)) <= len(expected) <= _MAX_COMPARED_CHARS:
         return []
     words = set(_WORD.findall(expected))

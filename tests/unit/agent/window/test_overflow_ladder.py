@@ -234,6 +234,24 @@ async def test_what_left_for_a_request_that_is_refused_again_comes_back() -> Non
     await rig.workspace.close()
 
 
+async def test_outputs_that_came_back_after_a_refusal_leave_again_when_they_have_to() -> None:
+    """The user took nothing back: the next overflow makes markers of the same outputs."""
+    overflow = ContextWindowExceeded(verbatim("Too long."))
+    steps = [wide_step(200, f"s{n}") for n in range(4)]
+    rig = rig_of(*steps, text_reply("Done."), [overflow], [overflow], [overflow], text_reply("It fits."))
+    await rig.begin()
+    assert (await rig.conversation.run("Work.")).how == "done"
+    assert (await rig.conversation.run("And now?")).how == "failed"
+    transcript = rig.conversation.session.transcript
+    assert rig.events(SweepMade)
+    assert not transcript.rewrites.masked
+    assert not transcript.sweep_exempt
+    assert (await rig.conversation.run("Again?")).how == "done"
+    assert transcript.rewrites.masked
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
 async def test_what_the_user_said_stays_when_messages_are_left_out() -> None:
     """The newest messages are whole, as far as there is room; of older ones the user's own words stay."""
     replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
