@@ -42,7 +42,7 @@ class HoldController(QObject):
             case EventRecorded(recorded=RecordedEvent(event=HoldSet(on=on))):
                 self._show()
                 self._announce(hold_text(on))
-            case EventRecorded(recorded=RecordedEvent(event=Undone())):
+            case EventRecorded(recorded=RecordedEvent(event=Undone(refused=False))):
                 self._show_after_undo()
             case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, _ENDS_NOTICE):
                 if not self._is_on_hold:

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.choices import HoldSet
+from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
@@ -40,6 +41,11 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         commands.redo_compaction.trigger()
         await until(lambda: transcript.handover, "redone")
         await rig.change_policy(handover_at=0.3)
+        await rig.conversation.session.record(Undone(max(transcript.rewrites.by_seq), refused=True))
+        assert not transcript.handover
+        assert "hold" not in banners.banner_ids(), "the user undid nothing"
+        commands.redo_compaction.trigger()
+        await until(lambda: transcript.handover, "redone by the user")
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.banner_ids(), "the word")
         find_button(banners, "hold").click()
