@@ -69,14 +69,18 @@ async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoo
 
 async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
     """Return where files with the name of a missing one are; empty if they are nowhere, or in many places."""
-    name = path.rpartition("/")[2]
     try:
         _, result = await list_files(jail, ripgrep, ".")
     except ToolError:
         return ""
-    paths = (normalize_path(found.decode(errors="replace")) for found in result.output.split(b"\0"))
-    places = [escape_hidden_name(found) for found in paths if found.rpartition("/")[2] == name]
+    places = await asyncio.to_thread(_places_of, path.rpartition("/")[2], result.output)
     return f"There is {' and '.join(places)}." if 0 < len(places) <= _MAX_PLACES else ""
+
+
+def _places_of(name: str, output: bytes) -> list[str]:
+    """Return the paths of files with a name among NUL-separated paths."""
+    paths = (normalize_path(found.decode(errors="replace")) for found in output.split(b"\0"))
+    return [escape_hidden_name(found) for found in paths if found.rpartition("/")[2] == name]
 
 
 def _without_ignored(jail: Jail, root: SearchRoot, result: ProcessResult) -> ProcessResult:
