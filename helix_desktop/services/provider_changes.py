@@ -116,14 +116,14 @@ class ProviderChanges:
     async def use(self, workspace_id: str, label: str) -> None:
         """Use a model in a workspace, and in no other; `label` may be a provider's name alone.
 
-        Without a workspace it becomes the default everywhere.
+        Without a workspace, or as long as no model is the default, it becomes that too.
         """
         name, _, model = label.partition("/")
         provider = self._services.settings.provider(name)
         new_label = f"{name}/{provider.resolve_model_name(model)}" if provider else ""
         if workspace_id:
             await self._services.use_model(workspace_id, new_label or _DEMO_LABEL)
-        else:
+        if not (workspace_id and self._services.settings.model):
             await self._use_by_default(new_label)
 
     async def add_server(self, server: LocalServer) -> Provider:

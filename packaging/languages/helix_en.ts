@@ -17816,6 +17816,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
+            <source>New workspaces start with it too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>New workspaces start with {model}, as set in Model roles.</source>
             <translation type="unfinished" />
         </message>

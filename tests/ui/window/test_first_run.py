@@ -117,7 +117,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     (event,) = rig.events(UserSpoke)[PREPARED_TASKS:]
     assert event.attachments == ()
     assert rig.composer.text() == "My own words"
-    assert rig.attachment_labels()[0].startswith("lamp.png · ")
+    assert rig.attachment_labels()[0].startswith(f"{rig.folder}/lamp.png · ")
     approvals = rig.events(ApprovalGiven)[prepared:]
     assert (approvals[0].decision, approvals[0].rule) == ("once", "")
     assert all(approval.rule for approval in approvals[1:])

@@ -54,7 +54,7 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
         assert rig.attachment_labels() == []
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels()[0].startswith("lamp.png · ")
+        assert rig.attachment_labels()[0].startswith(f"{rig.folder}/lamp.png · ")
         assert rig.composer.text() == ""
         await until(lambda: rig.attachment_chip().text_parts.thumbnail, "the chip shows it")
         rig.type_message("What is this?")
@@ -62,10 +62,10 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
 
         parts = server.requests[-1].json["messages"][-1]["content"]
-        assert parts[0]["text"] == "What is this?\n\n[Image: lamp.png]"
+        assert parts[0]["text"] == f"What is this?\n\n[Image: {rig.folder}/lamp.png]"
         assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
         (row,) = rig.rows(UserRow)
-        assert row.attachments[0].label.startswith("lamp.png · ")
+        assert row.attachments[0].label.startswith(f"{rig.folder}/lamp.png · ")
         await until(lambda: rig.rows(UserRow)[0].attachments[0].thumbnail, "the message shows it")
         (event,) = rig.events(UserSpoke)
         assert await rig.workspace.store.get(event.attachments[0].digest) == data
@@ -101,13 +101,15 @@ async def _check_a_model_without_vision(rig: WindowRig) -> None:
         await rig.use_server(server)
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels() == ["lamp.png · images not supported: left out"]
+        assert rig.attachment_labels() == [f"{rig.folder}/lamp.png · images not supported: left out"]
         rig.type_message("What is this?")
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()
-        assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        assert (
+            f"[Image left out: {rig.folder}/lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        )
         await until(lambda: rig.rows(UserRow)[0].attachments[0].is_left_out, "the chat says so too")
-        assert rig.rows(UserRow)[0].attachments[0].label == "lamp.png · left out"
+        assert rig.rows(UserRow)[0].attachments[0].label == f"{rig.folder}/lamp.png · left out"
 
 
 async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
@@ -134,12 +136,12 @@ async def _check_a_refused_image(rig: WindowRig) -> None:
         await until(lambda: rig.rows(NoticeRow), "it was refused")
         await rig.wait_for_turn_end()
         (notice,) = rig.rows(NoticeRow)
-        assert notice.what == "box rejected an image: lamp.png."
+        assert notice.what == f"box rejected an image: {rig.folder}/lamp.png."
         assert action_names(notice)[0] == "send_without_images"
         press_action(rig.chat.view, notice, "send_without_images")
         await until(lambda: len(server.requests) == 2, "it was sent again")
         await rig.wait_for_turn_end()
-        assert "Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        assert f"Image left out: {rig.folder}/lamp.png" in server.requests[-1].json["messages"][-1]["content"]
         assert len(rig.rows(UserRow)) == 1
         (sweep,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
         assert "undo" in action_names(sweep)

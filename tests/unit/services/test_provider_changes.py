@@ -45,8 +45,10 @@ async def test_a_renamed_provider_keeps_its_models_where_they_were_used(
     workspace = services.registry.add(tmp_path / "project")
     await changes.save(BOX, "", "")
     await changes.use(workspace.id, "box/large")
-    assert services.settings.model == "", "other workspaces keep theirs"
-    await changes.use("", "box/large")
+    assert services.settings.model == "box/large", "else new workspaces would start with the demo"
+    await changes.use(workspace.id, "box/small")
+    assert services.settings.model == "box/large", "other workspaces keep theirs"
+    await changes.use(workspace.id, "box/large")
     services.registry.change(workspace.id, summary="box/small")
     await changes.save(SHOP, "box", "")
     assert [provider.name for provider in services.settings.providers] == ["shop"]

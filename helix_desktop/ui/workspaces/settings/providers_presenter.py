@@ -191,9 +191,12 @@ class ProvidersPresenter:
         if workspace is not None:
             label, default = workspace.model.info.label, self._services.settings.model
             text = tr("{model} is now the default model of this workspace.", model=label)
-            if label != (default or DEMO_LABEL):
-                name = default or demo_model_name()
-                text += " " + tr("New workspaces start with {model}, as set in Model roles.", model=name)
+            name = default or demo_model_name()
+            text += " " + (
+                tr("New workspaces start with it too.")
+                if label == (default or DEMO_LABEL)
+                else tr("New workspaces start with {model}, as set in Model roles.", model=name)
+            )
         else:
             text = _new_default_text(self._services.settings.model)
         return CheckNotice(tr("Model"), "ok", text)
