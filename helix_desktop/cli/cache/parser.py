@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import get_args
+from typing import Literal, get_args
 
 from helix_desktop.cli import argument_types
 from helix_desktop.domain.store.sort_column import SortColumn
@@ -112,6 +112,17 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
     command.add_argument("--pinned", action="store_true", help=tr("only pinned entries"))
 
 
+def _add_trash_ids(command: argparse.ArgumentParser, count: Literal["*", "+"]) -> None:
+    """Add the ids of items of the trash."""
+    command.add_argument(
+        "ids",
+        type=argument_types.non_empty_text,
+        nargs=count,
+        metavar="ID",
+        help=tr("SHA-256 or session ID, or its first digits"),
+    )
+
+
 def add_cleanup_commands(add_command: AddCommand) -> None:
     """Add `cache gc`, `trash`, `restore`, `delete` and `forget`."""
     gc = add_command("gc", tr("move unreferenced entries to the trash"))
@@ -135,24 +146,12 @@ def add_cleanup_commands(add_command: AddCommand) -> None:
     trash = add_command("trash", tr("list the trash"))
     trash.add_argument("--empty", action="store_true", help=tr("permanently delete everything in the trash"))
     restore = add_command("restore", tr("restore entries and sessions from the trash"))
-    restore.add_argument(
-        "ids",
-        type=argument_types.non_empty_text,
-        nargs="*",
-        metavar="ID",
-        help=tr("SHA-256 or session ID, or its first digits"),
-    )
+    _add_trash_ids(restore, "*")
     restore.add_argument("--all", action="store_true", help=tr("restore everything"))
     delete = add_command(
         "delete", tr("permanently delete items of the trash (dry run without {yes})", yes="--yes")
     )
-    delete.add_argument(
-        "ids",
-        type=argument_types.non_empty_text,
-        nargs="+",
-        metavar="ID",
-        help=tr("SHA-256 or session ID, or its first digits"),
-    )
+    _add_trash_ids(delete, "+")
     delete.add_argument("--yes", action="store_true", help=tr("delete them; this can't be undone"))
     forget = add_command("forget", tr("permanently remove a secret (dry run without {yes})", yes="--yes"))
     forget.add_argument(

@@ -29,8 +29,8 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     undos = DELETED_SESSION, "cleanup"
     for banner_id in undos:
         rig.window.banners.show_banner(Banner(banner_id, "info", "Moved", workspace_id=rig.workspace.id))
-    asked = await _answer(dialog, "delete")
-    assert "This deletes 1 session with its messages · 1 cached output, " in asked
+    question = await _answer(dialog, "delete")
+    assert "This deletes 1 session with its messages · 1 cached output, " in question
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
     assert not await store.find(content.digest)

@@ -71,6 +71,6 @@ def test_a_note_names_the_tests_that_failed_and_what_was_edited() -> None:
         msgspec.structs.replace(run, exit_code=0),
         AssistantSpoke("", "lab/m", 1, tuple(calls)),
     )
-    result, spoken = brief_lines(LogItem(seq, 0, 1, 1, event, 9, 9) for seq, event in enumerate(events))
+    result, answer = brief_lines(LogItem(seq, 0, 1, 1, event, 9, 9) for seq, event in enumerate(events))
     assert result.text == f"e0 tool run_command  exit 0: 1 failed, 120 passed\n| {failed}"
-    assert spoken.text == "e1 assistant:  -> calls edit (level = 32), multi (level = 32 | level = 32), odd"
+    assert answer.text == "e1 assistant:  -> calls edit (level = 32), multi (level = 32 | level = 32), odd"
