@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
-from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
@@ -25,6 +24,7 @@ from helix_desktop.agent.subagents.runner import SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions, UserAsk, UserReply
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
 from helix_desktop.agent.trust import require_trust
+from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.agent.window.side_questions import SideQuestions
@@ -107,9 +107,9 @@ class Conversation:
         """The open questions about what background work may read, oldest first."""
         return self._spend_approvals.requests
 
-    def answer_spend_request(self, work: BackgroundWork, answer: SpendReply) -> None:
+    def answer_spend_request(self, work: BackgroundWork, reply: SpendReply) -> None:
         """Answer a spend request: run the background work with a model, without one, or not at all."""
-        (self.handovers if work == "handover" else self.observations).answer_request(answer)
+        (self.handovers if work == "handover" else self.observations).answer_request(reply)
 
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""

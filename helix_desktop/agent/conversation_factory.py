@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.output_forms import OutputForms
@@ -24,6 +23,7 @@ from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import ApprovalService, SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import ToolRunner
+from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.domain.cost import Spending
 from helix_desktop.system.task_scope import TaskScope

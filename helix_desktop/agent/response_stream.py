@@ -16,7 +16,7 @@ from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, unused_calls
+from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, step_unpriced, unused_calls
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import (
@@ -93,8 +93,8 @@ class ResponseStream:
                                 retry.attempt, retry.wait_s, retry.reason, retry.patience_s, retry.remedies
                             )
                         )
-                    case ModelResponse() as answer if answer.text.strip() or answer.calls:
-                        return answer
+                    case ModelResponse() as response if response.text.strip() or response.calls:
+                        return response
         raise InvalidModelResponse(
             _text("Empty response from the model."),
             _text("It ended without text or a tool call."),
@@ -266,4 +266,5 @@ class ResponseStream:
             sent_after=self.sent_after,
             ratio=gauge.used / window.estimate if window.estimate else gauge.ratio,
             cost=next_request_cost(window, gauge, transcript, frame.info, is_cold).cost or 0.0,
+            unpriced=step_unpriced(frame.info),
         )

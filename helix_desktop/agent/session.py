@@ -43,6 +43,11 @@ _UNANSWERED_TEXTS = {
     "stopped": "The user stopped the turn before this call ended.",
     "failed": "The turn failed before this call ended. It may or may not have taken effect.",
 }
+_SUBAGENT_TEXTS = {
+    "failed": "The turn failed before the subagent ended. What it changed until then stays changed.",
+    "interrupted": "The app stopped before the subagent ended. What it changed until then stays changed: "
+    "check the files before you delegate again.",
+}
 _NOT_RUN = "This call did not run: "
 _NOT_RUN_TEXTS = {
     "stopped": f"{_NOT_RUN}the user stopped the turn while it waited for approval.",
@@ -307,6 +312,8 @@ class Session:
         needs_approval = call.name in _APPROVED_TOOLS or call.name.startswith(MCP_PREFIX)
         if needs_approval and not self._was_decided(call.id):
             return _NOT_RUN_TEXTS.get(reason, _NOT_RUN_TEXTS["interrupted"])
+        if call.id in self.transcript.subagent_sessions and reason in _SUBAGENT_TEXTS:
+            return _SUBAGENT_TEXTS[reason]
         return _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
 
     def _was_decided(self, call_id: str) -> bool:

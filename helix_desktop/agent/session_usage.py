@@ -23,8 +23,14 @@ log = logging.getLogger(__name__)
 
 
 def spending_of_session(session: SessionSummary) -> Spending:
-    """Return what a listed session spent, its subagents not among it; of provider caches nothing."""
-    return Spending(session.spent, session.cost, session.estimated, unpriced=session.unpriced)
+    """Return what a listed session spent, its subagents not among it; of provider caches nothing.
+
+    Where an older version stored it, all of it had no price if it cost nothing, as in its events.
+    """
+    unpriced = session.unpriced
+    if unpriced is None:
+        unpriced = 0 if session.cost or session.model.startswith("demo/") else session.spent
+    return Spending(session.spent, session.cost, session.estimated, unpriced=unpriced)
 
 
 def subagent_sessions(listed: Iterable[SessionSummary]) -> dict[str, list[SessionSummary]]:
@@ -63,7 +69,7 @@ class SessionUsage:
         conversation = self._find_open(summary.id)
         if conversation is not None:
             return conversation.window.measure()[1]
-        if summary.count is None or summary.counts is None:
+        if summary.count is None or summary.counts is None or summary.unpriced is None:
             return None
         if summary.parent or not self._models.shared.is_ready:
             return None
@@ -91,8 +97,8 @@ class SessionUsage:
     async def recount_missing(self) -> bool:
         """Count the listed sessions without a usage from their logs. Return True if any was counted.
 
-        These are sessions of an older version, whose messages are counted too, and those whose handover
-        quotes more or less under another policy or model.
+        These are sessions of an older version, whose messages and tokens without a price are counted too, and
+        those whose handover quotes more or less under another policy or model.
         """
         counted = False
         for summary in await self._store.sessions():
@@ -126,6 +132,7 @@ class SessionUsage:
                 window=info.window,
                 messages=counts.messages,
                 calls=counts.calls,
+                unpriced=state.spending.unpriced,
             )
             if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
                 return False  # opened or changed meanwhile: that code counts it

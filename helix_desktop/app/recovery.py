@@ -43,7 +43,7 @@ async def find_unfinished(services: AppServices, last_run: LastRun, started_at_m
 
 
 async def _workspace_recovery(
-    store: Store, workspace: str, last_run: LastRun, started_at_ms: int
+    store: Store, workspace_name: str, last_run: LastRun, started_at_ms: int
 ) -> RecoverySummary:
     summary = RecoverySummary()
     for session in (await store.sessions())[:_MAX_SESSIONS]:
@@ -52,7 +52,7 @@ async def _workspace_recovery(
             found = found.plus(await _session_recovery(store, session, started_at_ms))
         if found != RecoverySummary():
             title = ellipsize_title(session_title(session.title))
-            name = tr("“{title}” in {workspace}", title=title, workspace=workspace)
+            name = tr("“{title}” in {workspace}", title=title, workspace=workspace_name)
             summary = summary.plus(found).plus(RecoverySummary(sessions=(name,)))
     return summary
 

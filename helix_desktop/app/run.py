@@ -7,9 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import qasync
 from PySide6.QtWidgets import QApplication
 
@@ -25,7 +27,7 @@ from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.startup_error import show_startup_error
 from helix_desktop.app.window_context import WindowContext, create_window_context
-from helix_desktop.app.window_frame import WindowFrame
+from helix_desktop.app.window_frame import WindowFrame, build_next_window
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InstanceNotResponding
 from helix_desktop.services.app_services import AppServices
@@ -39,10 +41,14 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
+from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+
+WINDOWS = "windows"
+"""In the window state: workspaces and sessions of the windows beside the one in front, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +114,29 @@ async def _run_window(
     stop = asyncio.Event()
     _install_signal_handlers(asyncio.get_running_loop(), stop.set)
     controllers = wire_app(data_dir, window_context)
-    services = controllers.services
-    controllers.quit_controller.move_confirmed.connect(move)
-    controllers.quit_controller.confirmed.connect(stop.set)
+    services, windows = controllers.services, controllers.windows
+    beside_first = window_context.window_state.get(WINDOWS)
+
+    def follow(opened: WindowControllers) -> None:
+        opened.quit_controller.move_confirmed.connect(move)
+        opened.quit_controller.confirmed.connect(stop.set)
+        _save_progress(opened, window_context, marker)
+
+    follow(controllers)
+    windows.created.connect(follow)
 
     def start_target(text: str, is_first: bool = False) -> asyncio.Task[None]:
-        return window_context.actions.start(open_target(text, controllers, is_first), "begin")
+        current = windows.current
+        assert isinstance(current, WindowControllers)
+        return window_context.actions.start(open_target(text, current, is_first), "begin")
 
     def wake(text: str) -> None:
-        bring_to_front(window_context.window)
+        bring_to_front(windows.current.window)
         start_target(text)
 
     instance.activated.connect(wake)
     file_events = FileOpenEvents(app, wake, window_context.actions.show_error)
     early_targets = file_events.listen(launch.early_events) if launch.early_events else []
-    controllers.workspace_controller.workspace_opened.connect(
-        lambda workspace_id: window_context.actions.start(
-            asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"
-        )
-    )
     start_ms = wall_clock_ms()
     first_task = start_target(launch.target or file_events.first_target(early_targets), is_first=True)
     if crashed_run is not None:
@@ -136,17 +146,42 @@ async def _run_window(
         )
     for early_target in early_targets:
         file_events.handle(early_target)
+    if not launch.target:
+        window_context.actions.start(reopen_windows(controllers, beside_first, first_task), "reopen windows")
     # It stops all threads for a moment: better now than at a key.
     window_context.actions.start(services.counter.load(), "vocabulary")
-    for changed in (window_context.appearance.changed, window_context.window.layout_changed):
-        changed.connect(
-            lambda *_: window_context.actions.start(_save_window_state(window_context), "keep look")
-        )
     await stop.wait()
     instance.stop_listening()
-    controllers.settings.close()
     await shut_down(window_context, controllers)
     return tuple(relaunch_args)
+
+
+async def reopen_windows(first: WindowControllers, stored: bytes, first_task: asyncio.Task[None]) -> None:
+    """Open the windows that were open beside the one on screen when the app ended last."""
+    await asyncio.wait({first_task})
+    with suppress(msgspec.MsgspecError):  # none are stored, or the file was damaged
+        sessions = msgspec.json.decode(stored, type=list[tuple[str, str]])
+        known_ids = {record.id for record in first.services.registry.list_workspaces()}
+        reopened = [place for place in sessions if place[0] in known_ids]
+        for place in reopened:
+            await first.windows.open_window(*place)
+        if reopened:
+            bring_to_front(first.window)
+
+
+def _save_progress(opened: WindowControllers, first: WindowContext, marker: RunMarker) -> None:
+    """Save which workspaces a window opens and how it looks, in case this run crashes."""
+    start = first.actions.start
+
+    def save_state(*_: object) -> None:
+        _note_windows(first, opened.windows.sessions_beside_current())
+        start(_save_window_state(first), "keep look")
+
+    opened.workspace_controller.workspace_opened.connect(
+        lambda workspace_id: start(asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace")
+    )
+    for changed in (opened.window.layout_changed, first.appearance.changed):
+        changed.connect(save_state)
 
 
 async def _report_crash(
@@ -183,12 +218,25 @@ def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callabl
 def wire_app(
     data_dir: DataDir, window_context: WindowContext, demo_pause_s: float = DEMO_PAUSE_S
 ) -> WindowControllers:
-    """Create the services and the screens, and bind the window to them."""
+    """Create the services and the screens, and bind the window to them; others are built when asked for."""
     services = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
     MainThreadCollector(window_context.window)
-    context = ControllerContext(
-        window_context.window, _build_views(window_context), window_context.actions, services
+    windows = WindowGroup(
+        lambda number: _wire_window(
+            create_window_context(build_next_window(window_context.frame, number)), services, windows
+        )
     )
+    controllers = _wire_window(window_context, services, windows)
+    windows.add(controllers)
+    return controllers
+
+
+def _wire_window(
+    window_context: WindowContext, services: AppServices, windows: WindowGroup
+) -> WindowControllers:
+    """Build the screens of a window and bind them to the services."""
+    views = _build_views(window_context)
+    context = ControllerContext(window_context.window, views, window_context.actions, services, windows)
     return WindowControllers(context, window_context.appearance)
 
 
@@ -211,6 +259,11 @@ def _build_views(window_context: WindowContext) -> SessionViews:
     return SessionViews(chat, cache, timeline, changes, inspector)
 
 
+def _note_windows(first: WindowContext, sessions: list[tuple[str, str]]) -> None:
+    """Note for the next start what the windows beside the one in front show."""
+    first.window_state.put(WINDOWS, msgspec.json.encode(sessions))
+
+
 async def _save_window_state(window_context: WindowContext) -> None:
     """Save sizes, theme and text size for the next first frame, in case this run crashes."""
     window_context.window_state.set_appearance(
@@ -220,12 +273,21 @@ async def _save_window_state(window_context: WindowContext) -> None:
 
 
 async def shut_down(window_context: WindowContext, controllers: WindowControllers) -> None:
-    """Close everything in order: the session on screen, tasks, services, the window."""
-    window_context.window.setEnabled(False)
-    await controllers.session_controller.show(None, None)
-    await controllers.session_controller.composer.save_drafts()
-    await window_context.scope.close(for_good=True)  # a timer may still fire while the services close
-    await controllers.settings.policy.close()
+    """Close everything in order: the sessions on screen, tasks, services, the windows."""
+    windows = controllers.windows.windows
+    beside_current = controllers.windows.sessions_beside_current()
+    for opened in windows:
+        opened.window.setEnabled(False)
+        if opened.settings_dialog is not None:
+            opened.settings_dialog.close()
+        await opened.hide_session()
+        await opened.save_drafts()
+    for opened in windows:
+        await opened.end_tasks()  # a timer may still fire while the services close
     await controllers.services.close()
-    window_context.window.allow_close()
+    for opened in windows:
+        opened.window.allow_close()
+    _note_windows(window_context, beside_current)
     await _save_window_state(window_context)
+    for opened in windows[1:]:
+        opened.window.deleteLater()

@@ -22,11 +22,24 @@ text = TextContext("Start")
 class WindowContext:
     """The window and what belongs to it; `scope` owns the tasks that its actions start."""
 
-    window: MainWindow
-    appearance: Appearance
-    window_state: WindowStateFile
+    frame: WindowFrame
     scope: TaskScope
     actions: AsyncActions
+
+    @property
+    def window(self) -> MainWindow:
+        """Return the window."""
+        return self.frame.window
+
+    @property
+    def appearance(self) -> Appearance:
+        """Return the appearance of all windows."""
+        return self.frame.appearance
+
+    @property
+    def window_state(self) -> WindowStateFile:
+        """Return the file that stores sizes and appearance."""
+        return self.frame.window_state
 
 
 def create_window_context(frame: WindowFrame) -> WindowContext:
@@ -45,6 +58,4 @@ def create_window_context(frame: WindowFrame) -> WindowContext:
         show_error(HelixError(text("Something went wrong."), why, remedies=("open_log",)))
 
     scope = TaskScope(on_task_error)
-    return WindowContext(
-        window, frame.appearance, frame.window_state, scope, AsyncActions(scope, show_error, bind_banner)
-    )
+    return WindowContext(frame, scope, AsyncActions(scope, show_error, bind_banner))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -16,6 +17,8 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow
 from helix_desktop.words.english import English
 from helix_desktop.words.translation import current_language
+
+_CASCADE_PX = 32  # so far a new window stands below and beside the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,20 @@ def build_frame(app: QApplication, window_state: WindowStateFile) -> WindowFrame
     window = MainWindow(LayoutStore(window_state.get, window_state.put))
     window.bind_appearance(appearance)
     return WindowFrame(window, appearance, window_state)
+
+
+def build_next_window(first: WindowFrame, number: int) -> WindowFrame:
+    """Build another window in the appearance of the first, not shown yet.
+
+    Its sizes are stored with its number, and begin as those of the first, a little below it.
+    """
+    state = first.window_state
+
+    def load(name: str) -> bytes:
+        return state.get(f"{name}-{number}") or state.get(name)
+
+    window = MainWindow(LayoutStore(load, lambda name, value: state.put(f"{name}-{number}", value)))
+    if not state.get(f"geometry-{number}"):
+        window.move(first.window.pos() + QPoint(_CASCADE_PX, _CASCADE_PX))
+    window.bind_appearance(first.appearance)
+    return WindowFrame(window, first.appearance, state)

@@ -94,9 +94,9 @@ class NonEmptyText(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_text(command: argparse.ArgumentParser, option: str, metavar: str, words: str) -> None:
+def add_text(command: argparse.ArgumentParser, option: str, metavar: str, text: str) -> None:
     """Add an option whose text must not be blank, and is empty without it; `words` explain it."""
-    command.add_argument(option, action=NonEmptyText, default="", metavar=metavar, help=words)
+    command.add_argument(option, action=NonEmptyText, default="", metavar=metavar, help=text)
 
 
 def number_between(minimum: int, maximum: int) -> Callable[[str], int]:

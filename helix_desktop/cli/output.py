@@ -17,6 +17,7 @@ from helix_desktop.agent.session_updates import (
     SpendDecided,
     Update,
 )
+from helix_desktop.agent.session_usage import spending_of_session
 from helix_desktop.cli.rewrite_lines import in_model_tokens, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
@@ -75,7 +76,8 @@ def as_builtins(value: object) -> Any:
 
 def session_as_builtins(summary: SessionSummary) -> dict[str, Any]:
     """Return a session of a list: its id is `session`, as everywhere, and `id`, as in earlier versions."""
-    return {"session": summary.id, **as_builtins(summary)}
+    unpriced = spending_of_session(summary).unpriced
+    return {"session": summary.id, **as_builtins(summary), "unpriced": unpriced}
 
 
 def content_name(content: CacheEntry | LostContent) -> str:
@@ -220,8 +222,8 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
     match event := recorded.event:
         case AssistantSpoke(text=text) if text:
             print_out("")
-        case ToolAnswered() as answer:
-            print_err(f"[{_answer_text(answer)}]")
+        case ToolAnswered() as output:
+            print_err(f"[{_answer_text(output)}]")
         case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | HandoverFailed():
             counted = event if transcript is None else in_model_tokens(recorded.seq, event, transcript)
             print_err(f"[{rewrite_line(counted)}]")
@@ -249,25 +251,25 @@ def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
     )
 
 
-def _answer_text(answer: ToolAnswered) -> str:
-    if answer.excerpt is not None:
-        return tr("shown: {output}, {digest}", output=answer.target, digest=answer.excerpt.digest[:12])
-    call, size = f"{answer.name} {answer.target}".rstrip(), format_size(answer.size)
-    if not answer.digest:
-        return tr("{call}: {outcome}, {size}", call=call, outcome=_outcome_text(answer), size=size)
+def _answer_text(output: ToolAnswered) -> str:
+    if output.excerpt is not None:
+        return tr("shown: {output}, {digest}", output=output.target, digest=output.excerpt.digest[:12])
+    call, size = f"{output.name} {output.target}".rstrip(), format_size(output.size)
+    if not output.digest:
+        return tr("{call}: {outcome}, {size}", call=call, outcome=_outcome_text(output), size=size)
     return tr(
         "{call}: {outcome}, {size}, {digest}",
         call=call,
-        outcome=_outcome_text(answer),
+        outcome=_outcome_text(output),
         size=size,
-        digest=answer.digest[:12],
+        digest=output.digest[:12],
     )
 
 
-def _outcome_text(answer: ToolAnswered) -> str:
-    if answer.ok:
+def _outcome_text(output: ToolAnswered) -> str:
+    if output.ok:
         return tr("ok", "a tool call")
-    match answer.outcome:
+    match output.outcome:
         case "denied":
             return tr("denied", "a tool call")
         case "interrupted":

@@ -23,7 +23,7 @@ from helix_desktop.demo.screenshots import (
 )
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.inspector.rows import RowAction, WindowRow
+from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QDialog, QWidget
@@ -28,18 +28,7 @@ text = TextContext("Demo")
 SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
 _REPLAY_CHECKS = 100  # until a replay counts as not to be had
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
-_SETTINGS_PAGES: tuple[SettingsPage, ...] = (
-    "providers",
-    "roles",
-    "appearance",
-    "keyboard",
-    "instructions",
-    "policy",
-    "permissions",
-    "mcp",
-    "data",
-    "about",
-)
+_SETTINGS_PAGES: tuple[SettingsPage, ...] = get_args(SettingsPage)
 _NARROW, _LARGE = (720, 640), (1920, 1200)
 _ATTEMPTS = 40
 

@@ -32,13 +32,13 @@ class DemoCheck:
 async def check_session(store: Store, conversation: Conversation) -> list[DemoCheck]:
     """Check a session whose script was played to its end."""
     transcript = conversation.session.transcript
-    answers = answers_in(transcript.items)
-    recalled = [answer for answer in answers if answer.recalled and answer.ok]
+    outputs = outputs_in(transcript.items)
+    recalled = [output for output in outputs if output.recalled and output.ok]
     return [
-        _check_calls(len(answers), transcript.turns),
+        _check_calls(len(outputs), transcript.turns),
         *_check_rewrites(transcript),
         await _check_totals(store),
-        await _check_outputs(store, answers),
+        await _check_outputs(store, outputs),
         await _check_arguments(store, transcript),
         DemoCheck(
             tr("recalled by the agent"),
@@ -49,7 +49,7 @@ async def check_session(store: Store, conversation: Conversation) -> list[DemoCh
     ]
 
 
-def answers_in(items: list[LogItem]) -> list[ToolAnswered]:
+def outputs_in(items: list[LogItem]) -> list[ToolAnswered]:
     """Return the outputs among messages, in order."""
     return [item.event for item in items if isinstance(item.event, ToolAnswered)]
 
@@ -141,17 +141,17 @@ def _check_window(conversation: Conversation) -> DemoCheck:
     return DemoCheck(tr("context"), peak < conversation.model.window, " · ".join(parts))
 
 
-async def _check_outputs(store: Store, answers: list[ToolAnswered]) -> DemoCheck:
+async def _check_outputs(store: Store, outputs: list[ToolAnswered]) -> DemoCheck:
     """Read every output back; compare it by digest, and with the log if that has it whole."""
     verified = compared = 0
     size = 0
-    stored = [output for output in answers if output.digest]
-    for answer in stored:
-        data = await store.get(answer.digest)
-        is_same = digest_of(data) == answer.digest
-        if answer.whole:
+    stored = [output for output in outputs if output.digest]
+    for output in stored:
+        data = await store.get(output.digest)
+        is_same = digest_of(data) == output.digest
+        if output.whole:
             compared += 1
-            is_same = is_same and data.decode("utf-8", "replace") == answer.text
+            is_same = is_same and data.decode("utf-8", "replace") == output.text
         verified += is_same
         size += len(data)
     parts = (

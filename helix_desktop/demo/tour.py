@@ -21,7 +21,7 @@ from helix_desktop.demo.screenshots import (
     is_page_read,
     show_timeline,
 )
-from helix_desktop.demo.session_checks import MIN_HANDOVERS, DemoCheck, answers_in, check_session
+from helix_desktop.demo.session_checks import MIN_HANDOVERS, DemoCheck, check_session, outputs_in
 from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
@@ -229,7 +229,7 @@ class DemoTour:
         navigation.show_event(answer_seqs[-2])
         await self._screenshots.capture("chat-tools")
         largest = max(
-            answers_in([entry for entry in transcript.window_entries() if isinstance(entry, LogItem)]),
+            outputs_in([entry for entry in transcript.window_entries() if isinstance(entry, LogItem)]),
             key=lambda entry: entry.size,
         )
         navigation.show_cache_entry(largest.digest)
@@ -261,8 +261,8 @@ class DemoTour:
         await self._workspace_controller.new_session()
         await self._send("What is in this folder?")
         await self._screenshots.capture("second-workspace")
-        own_digests = {answer.digest for answer in answers_in(self._conversation().session.transcript.items)}
-        first_digests = {answer.digest for answer in answers_in(conversation.session.transcript.items)}
+        own_digests = {answer.digest for answer in outputs_in(self._conversation().session.transcript.items)}
+        first_digests = {answer.digest for answer in outputs_in(conversation.session.transcript.items)}
         foreign_digests = {digest for digest in first_digests if digest} - own_digests
         leaked = [digest for digest in foreign_digests if await other_workspace.store.find(digest)]
         parts = (

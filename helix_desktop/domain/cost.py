@@ -96,7 +96,8 @@ class SpendRequest(msgspec.Struct, frozen=True):
 
 def estimate_cost(info: ModelInfo, input_tokens: int, output_tokens: int, calls: int = 1) -> CostEstimate:
     """Return the estimated cost of `calls` calls of a model with these tokens in total."""
-    cost = call_cost(info, Usage(input_tokens, output_tokens)) if info.price_in or info.demo else None
+    has_price = info.price_in or info.free or info.demo
+    cost = call_cost(info, Usage(input_tokens, output_tokens)) if has_price else None
     return CostEstimate(input_tokens, cost, calls, info.label, info.demo)
 
 
@@ -123,7 +124,7 @@ def call_cost(info: ModelInfo, usage: Usage) -> float:
 def call_spending(info: ModelInfo, usage: Usage, estimated: bool = False) -> Spending:
     """Return what a call took; `estimated`: its usage is by our count."""
     tokens = usage.input + usage.output
-    unpriced = 0 if info.demo or info.price_in or info.price_out else tokens
+    unpriced = 0 if info.demo or info.free or info.price_in or info.price_out else tokens
     return Spending(tokens, call_cost(info, usage), estimated, cached=usage.cached, unpriced=unpriced)
 
 
@@ -138,6 +139,11 @@ def step_cost(info: ModelInfo, response: AssistantSpoke) -> float:
     if usage is None or usage.input <= 0:
         usage = Usage(round(response.estimate * response.ratio), response.tokens)
     return call_cost(info, usage)
+
+
+def step_unpriced(info: ModelInfo) -> int | None:
+    """Return 0 for a step of a free model, whose price is known; None where the step's cost says it."""
+    return 0 if info.free else None
 
 
 def step_tokens(response: AssistantSpoke) -> int:

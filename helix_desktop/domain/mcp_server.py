@@ -85,13 +85,13 @@ def shell_line(argv: tuple[str, ...]) -> str:
     return " ".join(word if plain.fullmatch(word) else json.dumps(word) for word in argv)
 
 
-def validate_server(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the faults of an entry, by field; `used_names` are the names already taken."""
+def validate_server(config: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the faults of a configuration, by field; `used_names` are the names already taken."""
     faults: dict[str, OptionalText] = {
-        "name": _name_fault(entry.name, used_names),
-        "reach": _reach_fault(entry),
-        "env": _variable_fault(entry) or _pairs_fault(entry.env, entry.secret_env),
-        "headers": _header_fault(entry) or _pairs_fault(entry.headers, entry.secret_headers),
+        "name": _name_fault(config.name, used_names),
+        "reach": _reach_fault(config),
+        "env": _variable_fault(config) or _pairs_fault(config.env, config.secret_env),
+        "headers": _header_fault(config) or _pairs_fault(config.headers, config.secret_headers),
     }
     return {field: fault for field, fault in faults.items() if fault}
 
@@ -113,34 +113,34 @@ def _name_fault(name: str, used_names: tuple[str, ...]) -> OptionalText:
     return _text("A server named {name} already exists.", name=name) if name in used_names else ""
 
 
-def _reach_fault(entry: McpServerConfig) -> OptionalText:
-    if bool(entry.url) == bool(entry.command):
+def _reach_fault(config: McpServerConfig) -> OptionalText:
+    if bool(config.url) == bool(config.command):
         return _text("Enter a command to start, or the https:// address of a running server.")
-    if not entry.url:
-        clean = all(word.isprintable() for word in (entry.command, entry.cwd))
-        if clean and "\0" not in "".join(entry.args):
+    if not config.url:
+        clean = all(word.isprintable() for word in (config.command, config.cwd))
+        if clean and "\0" not in "".join(config.args):
             return ""
         return _text("The command contains unprintable characters.")
-    match = _HOST.fullmatch(entry.url)
+    match = _HOST.fullmatch(config.url)
     if match is None:
         return _text("The address must start with http:// or https://.")
-    if match[1] == "http" and match[2].lower() not in _LOOPBACK_HOSTS and entry.secret_headers:
+    if match[1] == "http" and match[2].lower() not in _LOOPBACK_HOSTS and config.secret_headers:
         return _text("Secrets would be sent unencrypted. Use https://, or http:// only on this computer.")
     return ""
 
 
-def _variable_fault(entry: McpServerConfig) -> OptionalText:
-    invalid = _first_invalid((*entry.env, *entry.secret_env), _VARIABLE)
+def _variable_fault(config: McpServerConfig) -> OptionalText:
+    invalid = _first_invalid((*config.env, *config.secret_env), _VARIABLE)
     return "" if invalid is None else _text("{name} isn't a valid variable name.", name=repr(invalid[:40]))
 
 
-def _header_fault(entry: McpServerConfig) -> OptionalText:
+def _header_fault(config: McpServerConfig) -> OptionalText:
     reserved = sorted(
-        name for name in (*entry.headers, *entry.secret_headers) if name.lower() in _PROTOCOL_HEADERS
+        name for name in (*config.headers, *config.secret_headers) if name.lower() in _PROTOCOL_HEADERS
     )
     if reserved:
         return _text("Remove the header {name}: the protocol sets it.", name=reserved[0])
-    invalid = _first_invalid((*entry.headers, *entry.secret_headers), _HEADER)
+    invalid = _first_invalid((*config.headers, *config.secret_headers), _HEADER)
     return "" if invalid is None else _text("{name} isn't a valid header name.", name=repr(invalid[:40]))
 
 

@@ -137,7 +137,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     or, where `images_known` is false, it may: they are sent, and the server may refuse them.
 
     `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
-    provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known.
+    provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known,
+    unless the model is `free`.
     `reasoning` says whether it can think (None: not known), `efforts` which levels it takes (none: not
     known), `effort` what is set for it outside a session, `background_effort` for summaries and extracts.
     `extras` are headers and fields that go along with every request.
@@ -161,6 +162,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     background_effort: Effort = ""
     extras: RequestExtras = NO_EXTRAS
     images_known: bool = True
+    free: bool = False
 
     @property
     def label(self) -> str:

@@ -35,7 +35,8 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What somebody says of a model: limits in tokens, prices in US dollars per million tokens.
 
     `input` is the largest request, where it is less than the window; `reserve` is kept free for the answer.
-    `efforts` are the levels of reasoning that it takes. 0, None and no levels: not said.
+    `efforts` are the levels of reasoning that it takes. 0, None and no levels: not said. `free`: input and
+    output are said to cost nothing.
     """
 
     window: int = 0
@@ -51,6 +52,7 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     images: bool | None = None
     reasoning: bool | None = None
     efforts: tuple[EffortLevel, ...] = ()
+    free: bool = False
 
 
 class SourcedSpec(msgspec.Struct, frozen=True):
@@ -88,6 +90,11 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
         fact = self.values.get(name)
         return bool(fact.value) if fact is not None else None
 
+    @property
+    def is_free(self) -> bool:
+        """Return True if the source of the prices says that the model costs nothing."""
+        return "free" in self.values
+
     def model_info(self, provider: str, model: str) -> ModelInfo:
         """Return the model with these figures."""
         return ModelInfo(
@@ -105,6 +112,7 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
             reasoning=self.supports("reasoning"),
             efforts=self.efforts,
             images_known=self.supports("images") is not None,
+            free=self.is_free,
         )
 
 
@@ -117,8 +125,8 @@ def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
             value = getattr(spec, name)
             if value is not None and (value or name in _CAPABILITIES):
                 facts.setdefault(name, SourcedValue(value, sourced.origin, sourced.source))
-        if (spec.price_in or spec.price_out) and not facts.keys() & set(_PRICES):
-            for name in _PRICES:
+        if (spec.free or spec.price_in or spec.price_out) and not facts.keys() & {*_PRICES, "free"}:
+            for name in (*_PRICES, "free"):
                 if value := getattr(spec, name):
                     facts[name] = SourcedValue(value, sourced.origin, sourced.source)
     efforts = next((sourced.spec.efforts for sourced in specs if sourced.spec.efforts), ())

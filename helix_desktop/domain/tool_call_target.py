@@ -26,6 +26,7 @@ _TARGET_KEYS = (
     "description",
 )
 PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
+_BROKEN_TARGET = re.compile(rf'"(?:{"|".join(_TARGET_KEYS)})"\s*:\s*"((?:[^"\\]|\\.){{1,200}})')
 _FIRST = re.compile(r'"((?:[^"\\]|\\.){1,200})"')
 _CAP = 200  # characters
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -70,7 +71,8 @@ def call_target(arguments: str) -> str:
         text = text or ", ".join(dict.fromkeys(filter(None, map(_target_of, _parts(args)))))
     else:
         patched = PATCHED.search(arguments)
-        first = _FIRST.search(arguments)
+        is_broken = arguments.lstrip().startswith("{")  # the first string of an object is a name
+        first = _BROKEN_TARGET.search(arguments) if is_broken else _FIRST.search(arguments)
         text = patched.group(1) if patched else first.group(1) if first else arguments
     return ellipsize(" ".join(text[: _CAP * 4].split()), _CAP)
 

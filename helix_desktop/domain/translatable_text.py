@@ -81,11 +81,9 @@ class TextContext:
 _text = TextContext("Sentences")
 
 
-def verbatim(words: str) -> TranslatableText:
+def verbatim(text: str) -> TranslatableText:
     """Return what another program said, or what came over RPC: it has no catalog entry and stays as it is."""
-    return (
-        words if isinstance(words, TranslatableText) else TranslatableText.of("", "{words}", {"words": words})
-    )
+    return text if isinstance(text, TranslatableText) else TranslatableText.of("", "{words}", {"words": text})
 
 
 def error_reason(error: Exception) -> str:

@@ -23,7 +23,7 @@ from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.exam.interview import Answer, ExamCall, Interview, request_tokens
+from helix_desktop.exam.interview import ExamAnswer, ExamCall, Interview, request_tokens
 from helix_desktop.exam.prompts import judge_text, question_text
 from helix_desktop.exam.questions import ExamQuestion, Kind, QuestionFile
 from helix_desktop.exam.replayed_window import ReplayedWindow, replay_history, replay_window
@@ -163,7 +163,7 @@ class Examiner:
             judged=await self._judged(question, answer),
         )
 
-    async def _judged(self, question: ExamQuestion, answer: Answer) -> int | None:
+    async def _judged(self, question: ExamQuestion, answer: ExamAnswer) -> int | None:
         """Return how many points of the key the judging model finds in an answer; None without a judge."""
         if self._judge is None:
             return None

@@ -42,7 +42,7 @@ class ExamCall(msgspec.Struct, frozen=True):
     tokens: int
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ExamAnswer(msgspec.Struct, frozen=True):
     """An answer, the calls that it took, and what all its requests used; `cost` is in US dollars."""
 
     text: str
@@ -76,7 +76,7 @@ class Interview:
         self._cache_key = _cache_key(self._messages[:-1])
         self._calls_refused = False
 
-    async def run(self) -> Answer:
+    async def run(self) -> ExamAnswer:
         """Return the answer. Raises ModelError."""
         while True:
             may_call = self._tools is not None and not self._calls_refused
@@ -90,8 +90,8 @@ class Interview:
                 output = await self._output(call)
                 self._messages.append(Message("tool", output, call_id=call.id, name=call.name))
 
-    def _answer(self, text: str) -> Answer:
-        return Answer(
+    def _answer(self, text: str) -> ExamAnswer:
+        return ExamAnswer(
             text,
             tuple(self._calls),
             requests=len(self._usages),

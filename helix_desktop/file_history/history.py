@@ -137,9 +137,9 @@ class WorkspaceFileHistory:
         """Return the files at paths whose content cannot be brought back if a tool changes it, and why."""
         return await self._run(lambda opened: opened.uncovered_files(paths))
 
-    async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
+    async def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made."""
-        return await self._run(lambda opened: opened.plan_revert(changes, captures))
+        return await self._run(lambda opened: opened.plan_revert(changes, capture_ids))
 
     async def revert(
         self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]

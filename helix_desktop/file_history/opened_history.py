@@ -29,7 +29,7 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
-from helix_desktop.file_history.tree.captures import Captures
+from helix_desktop.file_history.tree.call_captures import CallCaptures
 from helix_desktop.file_history.tree.file_coverage import measure_file_coverage, uncovered_files
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
@@ -70,7 +70,7 @@ class OpenedHistory:
             raise
         self._copy_lock = FileLock(database_file.parent / "file-history-copy.lock", thread_local=False)
         self._tree = WorkspaceTree(str(root), self._database, settings, own_data)
-        self._captures = Captures(self._tree, self._database, self._lock, clock)
+        self._captures = CallCaptures(self._tree, self._database, self._lock, clock)
         self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
         self._coverage, self._counted = FileCoverage(), (-1, 0.0)
         self._is_paused = settings.is_paused
@@ -158,10 +158,10 @@ class OpenedHistory:
         with self._readable(), self._tree.write():
             return uncovered_files(self._tree, paths)
 
-    def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
+    def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str]) -> RevertPlan:
         """Plan to take back changes."""
         with self._may_discard():
-            return self._reverts.plan(changes, captures)
+            return self._reverts.plan(changes, capture_ids)
 
     def revert(
         self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
@@ -282,7 +282,7 @@ class OpenedHistory:
 class _RevertTree:
     """The tree as reverts need it."""
 
-    def __init__(self, tree: WorkspaceTree, captures: Captures) -> None:
+    def __init__(self, tree: WorkspaceTree, captures: CallCaptures) -> None:
         self.covers, self.put, self.remove, self.is_busy = (
             tree.covers,
             tree.put,

@@ -61,6 +61,7 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
         images=_capability(model, "vision", "input_modalities", "image"),
         reasoning=_capability(model, "reasoning", "supported_parameters", "reasoning"),
         efforts=_efforts(model),
+        free=_is_zero(pricing.get("prompt")) and _is_zero(pricing.get("completion")),
     )
 
 
@@ -95,6 +96,14 @@ def _price(pricing: Mapping[str, Any], name: str) -> float:
     except (TypeError, ValueError):
         return 0.0
     return round(price * _PER_MILLION, 6) if 0 < price < 1 else 0.0
+
+
+def _is_zero(price: Any) -> bool:
+    """Return True if a server reports that something costs nothing, not if it leaves the price out."""
+    try:
+        return price is not None and float(price) == 0
+    except (TypeError, ValueError):
+        return False
 
 
 def _efforts(model: Mapping[str, Any]) -> tuple[EffortLevel, ...]:

@@ -12,7 +12,7 @@ RawMessage = Mapping[str, Any]
 `name` and `arguments`; a tool's `tool_call_id` and `name`."""
 
 
-class Counts(msgspec.Struct, frozen=True):
+class MechanismCounts(msgspec.Struct, frozen=True):
     """How often each mechanism acted in one replay."""
 
     sweeps: int = 0
@@ -38,7 +38,7 @@ class Replay(Protocol):
         ...
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> MechanismCounts:
         """The counts of events so far."""
         ...
 

@@ -47,7 +47,7 @@ from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
 from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.ports import MechanismCounts
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
@@ -182,7 +182,7 @@ class Replayer:
             raise InvalidInput(_text("No open call has the id {id}.", id=repr(call_id)))
         result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
         received = await self._intake.from_tool_result(call, result, digits=self._policy.handle_digits)
-        answer = received.answer
+        answer = received.event
         if self._intake.needs_choice(received, self._policy, self._info.window):
             answer = await self._intake.as_preview(received, self._policy)
         contents = [received.content] if received.content is not None else []
@@ -278,11 +278,11 @@ class Replayer:
         return list(self._writer.input_tokens)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> MechanismCounts:
         """The counts of events so far."""
         events = [record.event for record in self.session.log]
         observations = [event for event in events if isinstance(event, ObservationsMade)]
-        return Counts(
+        return MechanismCounts(
             sweeps=_count(events, SweepMade),
             folds=_count(events, FoldMade),
             handovers=_count(events, HandoverMade),

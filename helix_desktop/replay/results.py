@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
 from helix_desktop.replay.lookups import Lookups
-from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.ports import MechanismCounts
 from helix_desktop.replay.reachability import Reachability
 from helix_desktop.replay.request_totals import SentTotals
 from helix_desktop.replay.simulated_recalls import Recalls
@@ -82,7 +82,7 @@ class RecordingResult(msgspec.Struct, frozen=True):
     window: int
     managed: SentTotals
     unmanaged: SentTotals
-    counts: Counts
+    counts: MechanismCounts
     summaries: int
     summary_tokens: int
     faults: InvalidRequests

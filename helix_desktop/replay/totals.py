@@ -10,12 +10,12 @@ import msgspec
 
 from helix_desktop.replay.identifier_coverage import IdentifierCoverage
 from helix_desktop.replay.lookups import Lookups, median_tokens
-from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.ports import MechanismCounts
 from helix_desktop.replay.request_totals import SentTotals
 from helix_desktop.replay.results import MeasuredRecording, RecallDistance, RecordingResult, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
 
-CountsT = TypeVar("CountsT", Counts, Recalls, IdentifierCoverage, Lookups, SentTotals)
+CountsT = TypeVar("CountsT", MechanismCounts, Recalls, IdentifierCoverage, Lookups, SentTotals)
 
 
 class HeavyTotals(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Totals(msgspec.Struct, frozen=True):
     in_window: float
     arguments_reachable: float
     heavy: HeavyTotals | None
-    counts: Counts
+    counts: MechanismCounts
     summaries: int
     summary_tokens: int
     recalls: Recalls
@@ -129,7 +129,7 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
             sum(result.reach.argument_bytes for result in files),
         ),
         heavy=_heavy_totals([result for result in files if result.is_heavy]),
-        counts=_sum_structs(Counts, [result.counts for result in files]),
+        counts=_sum_structs(MechanismCounts, [result.counts for result in files]),
         summaries=sum(result.summaries for result in files),
         summary_tokens=sum(result.summary_tokens for result in files),
         recalls=_sum_structs(Recalls, [result.recalls for result in files]),

@@ -27,6 +27,7 @@ class MentionedFiles(NamedTuple):
     missing: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
     """They do not look like a path: of a colleague or a decorator, or of a file that is elsewhere."""
+    folders: tuple[str, ...] = ()
 
     @property
     def missing_text(self) -> OptionalText:
@@ -80,13 +81,16 @@ class FileIndex:
         files: dict[Mention, None] = {}
         missing: dict[str, None] = {}
         others: dict[str, None] = {}
+        folders: dict[str, None] = {}
         for mention in find_mentions(text):
             kind = await self.kind(mention.path)
             if kind == "file":
                 files[mention._replace(start=0, end=0)] = None
-            elif kind is None:
+            elif kind == "folder":
+                folders[mention.path] = None
+            else:
                 (missing if mention.looks_like_path else others)[mention.path] = None
-        return MentionedFiles(tuple(files), tuple(missing), tuple(others))
+        return MentionedFiles(tuple(files), tuple(missing), tuple(others), tuple(folders))
 
     def _kind(self, path: str) -> Literal["file", "folder"] | None:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.events.file_changes import ChangesRecorded
@@ -30,6 +32,22 @@ class WorkspaceHistoryStorage:
         """Return what a clean-up would remove."""
         return await self._storage.plan(await self._gone(), self.quota)
 
+    async def plan_deletion(self, sessions: Collection[str]) -> HistoryCleanup:
+        """Return what a clean-up would remove if these sessions were gone, beside what it would now."""
+        captures, gone = await self._storage.captures(), await self._gone()
+        listed = [*await self._store.sessions(), *(await self._store.retention.trash()).sessions]
+        leaving = set[str]().union(*(captures.get(session_id, ()) for session_id in sessions))
+        for branch in listed:
+            if branch.branch_of in sessions and branch.id not in sessions:
+                leaving -= await self._recorded(branch.id)
+        now = await self._storage.plan(gone, self.quota)
+        then = await self._storage.plan(gone | leaving, self.quota)
+        return HistoryCleanup(
+            then.captures - now.captures,
+            max(0, then.contents - now.contents),
+            max(0, then.stored_size - now.stored_size),
+        )
+
     async def clean_up(self) -> HistoryCleanup:
         """Remove what deleted sessions had, and over the quota the oldest; return what was removed.
 
@@ -55,8 +73,10 @@ class WorkspaceHistoryStorage:
         trash = await self._store.retention.trash()
         for session_id in unlisted - {summary.id for summary in trash.sessions}:
             # Of a deleted session that branches begin with, the part of the log is left that they need.
-            events = (recorded.event for recorded in await self._store.events(session_id))
-            gone |= captures[session_id] - {
-                event.capture for event in events if isinstance(event, ChangesRecorded)
-            }
+            gone |= captures[session_id] - await self._recorded(session_id)
         return gone
+
+    async def _recorded(self, session_id: str) -> set[str]:
+        """Return the captures in a session's log."""
+        events = (recorded.event for recorded in await self._store.events(session_id))
+        return {event.capture for event in events if isinstance(event, ChangesRecorded)}

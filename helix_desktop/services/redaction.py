@@ -123,16 +123,16 @@ def _with_history(matches: RedactionMatches, history: RedactionMatches) -> Redac
     )
 
 
-def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) -> McpServerConfig:
+def _redact_server(config: McpServerConfig, redact_text: Callable[[str], str]) -> McpServerConfig:
     """Return a server without the secret; the user's consent was for another fingerprint."""
     return msgspec.structs.replace(
-        entry,
-        command=redact_text(entry.command),
-        args=tuple(map(redact_text, entry.args)),
-        env={name: redact_text(value) for name, value in entry.env.items()},
-        cwd=redact_text(entry.cwd),
-        url=redact_text(entry.url),
-        headers={name: redact_text(value) for name, value in entry.headers.items()},
+        config,
+        command=redact_text(config.command),
+        args=tuple(map(redact_text, config.args)),
+        env={name: redact_text(value) for name, value in config.env.items()},
+        cwd=redact_text(config.cwd),
+        url=redact_text(config.url),
+        headers={name: redact_text(value) for name, value in config.headers.items()},
     )
 
 

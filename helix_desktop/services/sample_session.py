@@ -130,6 +130,20 @@ class _UnhurriedModel:
             yield item
 
 
+def unhurried_workspace(
+    workspace_id: str, services: SessionServices, policy: ContextPolicy, scripts_folder: Path
+) -> OpenWorkspace:
+    """Return a workspace whose demo model, without pauses, answers when no background work is left."""
+
+    async def wait() -> None:
+        for conversation in workspace.conversations:
+            await conversation.wait_for_background_work()
+
+    model = _UnhurriedModel(DemoModel(scripts_folder, pause_s=0), wait)
+    workspace = OpenWorkspace(workspace_id, services, policy, model)
+    return workspace
+
+
 async def play_session(
     workspace_id: str,
     services: SessionServices,
@@ -146,13 +160,7 @@ async def play_session(
     services = copy(services)
     services.tools = RecordedCommands(services.tools, commands, root)
     services.permissions = _ScriptAllowed()
-
-    async def wait() -> None:
-        for conversation in workspace.conversations:
-            await conversation.wait_for_background_work()
-
-    model = _UnhurriedModel(DemoModel(scripts_folder, pause_s=0), wait)
-    workspace = OpenWorkspace(workspace_id, services, ContextPolicy(), model)
+    workspace = unhurried_workspace(workspace_id, services, ContextPolicy(), scripts_folder)
     conversation = await workspace.create_session()
     try:
         for number, message in enumerate(script.user_messages[:PREPARED_TASKS]):

@@ -46,10 +46,10 @@ class UserInstructions:
             )
         return words
 
-    async def save(self, words: str, workspace_id: str = "") -> None:
+    async def save(self, instructions: str, workspace_id: str = "") -> None:
         """Save the text; agents hear of it with their sessions' next messages. Raises HelixError."""
-        words = repair_surrogates(words).strip()
-        size = len(words.encode())
+        instructions = repair_surrogates(instructions).strip()
+        size = len(instructions.encode())
         if size > MAX_FILE_BYTES:
             raise InvalidInput(
                 text("These instructions are too long."),
@@ -58,8 +58,8 @@ class UserInstructions:
             )
         path = self.path(workspace_id)
         try:
-            if words:
-                await asyncio.to_thread(write_text_durably, path, f"{words}\n")
+            if instructions:
+                await asyncio.to_thread(write_text_durably, path, f"{instructions}\n")
             else:
                 await asyncio.to_thread(path.unlink, missing_ok=True)
         except OSError as error:

@@ -32,9 +32,9 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
         return msgspec.convert(args, kind, strict=False)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         message = str(error).replace("`$.", "`").replace(" - at `$`", "")
-        raise ToolError(
-            f"{tool} was called with wrong arguments.", f"{message}.", f"It takes {_signature(kind)}."
-        ) from error
+        is_json = isinstance(error, msgspec.ValidationError)
+        what = f"{tool} was called with wrong arguments{'' if is_json else ': not valid JSON'}."
+        raise ToolError(what, f"{message}.", f"It takes {_signature(kind)}.") from error
 
 
 def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:

@@ -22,13 +22,14 @@ _SCALED_DIGITS = 3  # 8.2m is 8199999.999999999 without rounding
 class CostState:
     """A session's cost and budget; `is_default` says that the budget is the workspace policy's.
 
-    `inherited` is what was spent before the session branched.
+    `inherited` is what was spent before the session branched, `is_demo` whether the demo model answers.
     """
 
     spent: Spending = _NO_COST
     budget: Budget = _NO_BUDGET
     is_default: bool = False
     inherited: Spending = _NO_COST
+    is_demo: bool = False
 
     @property
     def share(self) -> float:
@@ -76,21 +77,27 @@ class CostState:
 
     @property
     def cost_text(self) -> str:
-        """Return the US dollars: "$0.41", "≈ $0.41" where some are by Helix's own count; empty for none.
+        """Return the US dollars: "$0.41", "≈ $0.41" where some are by Helix's own count; "free" for none.
 
-        What they leave out stands behind them: "$0.41 + 3.5k tokens without a price".
+        What they leave out stands behind them: "$0.41 + 3.5k tokens without a price". Empty if all of it is
+        left out, and for the demo model.
         """
         if not self.spent.cost:
-            return ""
+            return self._free_text
         return " + ".join(filter(None, (self._priced_text, self._unpriced_text)))
 
     @property
     def short_cost_text(self) -> str:
         """Return the US dollars in a few letters: "$0.41", "over $0.41" where they leave tokens out."""
         if not self.spent.cost:
-            return ""
+            return self._free_text
         cost = self._priced_text
         return tr("over {cost}", cost=cost) if self.spent.unpriced else cost
+
+    @property
+    def _free_text(self) -> str:
+        is_free = self.spent.tokens and not self.spent.unpriced and not self.is_demo
+        return tr("free", "costs nothing") if is_free else ""
 
     @property
     def _priced_text(self) -> str:
@@ -99,11 +106,11 @@ class CostState:
 
     @property
     def cache_text(self) -> str:
-        """Return what providers reported of their caches: "Provider cache: 38k read · 1.2k new"."""
+        """Return what providers reported of their caches: "Provider cache of own requests: 38k read"."""
         if not (self.spent.cached or self.spent.cache_writes):
             return ""
         usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
-        return tr("Provider cache: {usage}", usage=usage)
+        return tr("Provider cache of own requests: {usage}", usage=usage)
 
     @property
     def budget_text(self) -> str:
@@ -131,11 +138,18 @@ def price_text(estimate: CostEstimate) -> str:
     """Return the price of work: "≈ $0.42"."""
     if estimate.cost is None:
         return tr("price unknown")
+    if not estimate.cost:
+        return tr("free", "costs nothing")
     return tr("≈ {cost}", cost=format_usd(estimate.cost))
 
 
-def cost_text(tokens: int, cost: float, demo: bool = False, is_estimated: bool = False) -> str:
-    """Return what work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
+def cost_text(
+    tokens: int, cost: float, demo: bool = False, is_estimated: bool = False, unpriced: int | None = None
+) -> str:
+    """Return what work took, on one line: "41.2k tokens · $0.12"; without a model, nothing.
+
+    `unpriced` are the tokens whose price is not known; None in older logs: all of them if there is no cost.
+    """
     if not tokens:
         return ""
     text = format_token_count(tokens)
@@ -144,7 +158,7 @@ def cost_text(tokens: int, cost: float, demo: bool = False, is_estimated: bool =
     if demo:
         return text
     if not cost:
-        return f"{text} · {tr('price unknown')}"
+        return f"{text} · {tr('free', 'costs nothing') if unpriced == 0 else tr('price unknown')}"
     price = format_usd(cost)
     return f"{text} · {tr('≈ {cost}', cost=price) if is_estimated else price}"
 

@@ -29,8 +29,8 @@ def ratio_text(gauge: UsageGauge) -> str:
         return _bound_text(gauge, ratio)
     return tr.plural(
         gauge.report_count,
-        "The provider counts {ratio} × Helix's count (%n report)",
-        "The provider counts {ratio} × Helix's count (median of %n reports)",
+        "The provider counts about {ratio} × Helix's count (%n report)",
+        "The provider counts about {ratio} × Helix's count (median of %n reports)",
         ratio=ratio,
     )
 

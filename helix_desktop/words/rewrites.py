@@ -26,7 +26,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compaction")
 
@@ -118,17 +118,14 @@ def continued_text(title: str) -> str:
     return tr("Continues “{title}”", title=session_title(title))
 
 
-def fold_text(fold: FoldMade, ratio: float) -> str:
+def fold_text(fold: FoldMade, transcript: Transcript, ratio: float) -> str:
     """Return what became a note, or was removed, and what that saved; `ratio` as in `sweep_text`."""
     match fold.how:
         case "condense":
             change = tr("Older notes merged into one")
         case "truncate":
-            change = tr.plural(
-                fold.steps,
-                "%n step removed to fit the context window",
-                "%n steps removed to fit the context window",
-            )
+            messages = translate(transcript.counts(fold.after, fold.upto).text)
+            change = tr("Removed to fit the context window: {messages}", messages=messages)
         case _:
             change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
     return f"{change} · {_saved_text(fold.saved * ratio)}"

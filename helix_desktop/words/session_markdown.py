@@ -92,22 +92,22 @@ def _note_text(event: Event, transcript: Transcript) -> str:
     return ""
 
 
-def _call_parts(answer: ToolAnswered, call: ToolCall | None) -> Iterator[str]:
+def _call_parts(output: ToolAnswered, call: ToolCall | None) -> Iterator[str]:
     """Yield a call with its arguments, and its output as the agent got it."""
-    yield f"### {_code(f'{answer.name} {answer.target}'.rstrip())}"
-    match answer.outcome:
+    yield f"### {_code(f'{output.name} {output.target}'.rstrip())}"
+    match output.outcome:
         case "denied":
             yield _note(tr("Denied"))
         case "interrupted":
             yield _note(tr("Interrupted"))
         case "stopped":
             yield _note(tr("Stopped"))
-        case _ if not answer.ok:
+        case _ if not output.ok:
             yield _note(tr("Failed"))
     if call is not None:
-        yield from _argument_parts(call.arguments, answer.target)
-    if answer.text:
-        yield from _fenced(answer.text)
+        yield from _argument_parts(call.arguments, output.target)
+    if output.text:
+        yield from _fenced(output.text)
 
 
 def _argument_parts(arguments: str, target: str) -> Iterator[str]:

@@ -50,8 +50,8 @@ def _tokens_sent(step: Step) -> str:
     return tr("{tokens} sent", tokens=format_token_count(step.tokens))  # the answer is in context, too
 
 
-def _with_figures(words: str, step: Step, figure: str) -> str:
-    return f"{words} · {_figures(step, figure)}"
+def _with_figures(text: str, step: Step, figure: str) -> str:
+    return f"{text} · {_figures(step, figure)}"
 
 
 def _figures(step: Step, figure: str) -> str:

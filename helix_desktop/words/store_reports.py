@@ -245,25 +245,38 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
     )
 
 
-def deletion_lines(deletion: PermanentDeletion) -> tuple[str, ...]:
-    """Return what a permanent deletion would remove, what stays and why, a sentence each."""
+def deletion_lines(deletion: PermanentDeletion, history: HistoryCleanup) -> tuple[str, ...]:
+    """Return what a permanent deletion would remove, what stays and why, a sentence each.
+
+    `history` is what of the file history goes with it.
+    """
     sessions, outputs, staying = len(deletion.sessions), len(deletion.digests), deletion.staying.entries
     counts = (
         tr.plural(sessions, "%n session with its messages", "%n sessions with their messages")
         if sessions
         else "",
         tr.plural(outputs, "%n cached output", "%n cached outputs") if outputs else "",
+        tr.plural(history.contents, "%n previous file version", "%n previous file versions")
+        if history.contents
+        else "",
     )
     items = " · ".join(filter(None, counts)) or tr("nothing")
-    lines = [tr("This deletes {items}, which frees {size}.", items=items, size=format_size(deletion.freed))]
-    if sessions:
-        lines.append(tr("Their file changes can't be reverted after that."))
+    size = format_size(deletion.freed + history.stored_size)
+    lines = [tr("This deletes {items}, which frees {size}.", items=items, size=size)]
+    if history.captures:
+        lines.append(
+            tr.plural(
+                history.captures,
+                "%n change of files can't be reverted after that.",
+                "%n changes of files can't be reverted after that.",
+            )
+        )
     if staying:
         lines.append(
             tr.plural(
                 staying,
-                "%n cached output stays: another session, a draft or a pin needs it.",
-                "%n cached outputs stay: other sessions, drafts or pins need them.",
+                "%n cached output stays: another session, a draft or a pin needs it, or it was used since.",
+                "%n cached outputs stay: other sessions, drafts or pins need them, or they were used since.",
             )
         )
     if deletion.with_branches:

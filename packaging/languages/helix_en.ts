@@ -790,7 +790,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/engine.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>No turn to retry.</source>
             <translation type="unfinished" />
         </message>
@@ -845,7 +845,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/engine.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>Open the log for details.</source>
             <translation type="unfinished" />
         </message>
@@ -875,7 +875,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/engine.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>Send a new message.</source>
             <translation type="unfinished" />
         </message>
@@ -905,7 +905,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/engine.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>Something went wrong.</source>
             <translation type="unfinished" />
         </message>
@@ -981,7 +981,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/engine.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>The last turn is complete.</source>
             <translation type="unfinished" />
         </message>
@@ -4428,7 +4428,7 @@
         <name>Chat</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>%n lines</source>
             <translation>
                 <numerusform>%n line</numerusform>
@@ -5182,6 +5182,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/table_block.py" />
+            <source>Scroll the table sideways</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/view.py" />
             <source>Select all</source>
             <translation type="unfinished" />
@@ -5552,8 +5557,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>at least {duration}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>by the rule {rule}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5579,7 +5589,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>did not run</source>
             <translation type="unfinished" />
         </message>
@@ -5596,7 +5606,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>exit code {code}</source>
             <translation type="unfinished" />
         </message>
@@ -5621,6 +5631,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>in context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>in plan mode</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5683,7 +5698,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>output not saved</source>
             <translation type="unfinished" />
         </message>
@@ -5880,12 +5895,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>{tokens} sent</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>{tokens} sent earlier</source>
             <translation type="unfinished" />
         </message>
@@ -5926,7 +5941,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>“{reason}”</source>
             <translation type="unfinished" />
         </message>
@@ -5981,11 +5996,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>All items are deleted permanently. This can't be undone.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/cleanup/dialog.py" />
             <source>Any age</source>
             <translation type="unfinished" />
@@ -6012,17 +6022,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>Delete all permanently</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
             <source>Delete permanently…</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>Empty trash</source>
+            <source>Empty trash…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8298,17 +8303,17 @@
     <context>
         <name>Compact</name>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>A handover, a summary in six sections, replaces older messages. You can undo this at any time, and the agent can recall everything it covers.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>A new session starts with this handover and can recall everything it covers.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>As far as possible</source>
             <translation type="unfinished" />
         </message>
@@ -8319,17 +8324,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Compact</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Compact conversation</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Compare the draft with the current handover before you replace it.</source>
             <translation type="unfinished" />
         </message>
@@ -8370,17 +8375,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>It frees nothing.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>It frees only {tokens}, {share} of the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>It would make the context {tokens} larger.</source>
             <translation type="unfinished" />
         </message>
@@ -8390,7 +8395,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Older messages</source>
             <translation type="unfinished" />
         </message>
@@ -8400,12 +8405,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Replace handover</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Run handover again</source>
             <translation type="unfinished" />
         </message>
@@ -8420,7 +8425,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Start new session</source>
             <translation type="unfinished" />
         </message>
@@ -8435,12 +8440,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>The model gets {tokens}: {parts}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>The same messages</source>
             <translation type="unfinished" />
         </message>
@@ -8455,12 +8460,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Up to e{number}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Up to “{excerpt}” (e{number})</source>
             <translation type="unfinished" />
         </message>
@@ -8480,17 +8485,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Whole conversation, for a new session</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Write a draft, then read and edit it. Nothing changes until you compact.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Write a draft, then read and edit it. This session stays as it is.</source>
             <translation type="unfinished" />
         </message>
@@ -8505,7 +8510,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Write handover</source>
             <translation type="unfinished" />
         </message>
@@ -8525,37 +8530,37 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>files, commands and errors</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>messages of the earlier session</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>note and index</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>six sections</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>the agent's own words</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>what they leave out</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>your messages</source>
             <translation type="unfinished" />
         </message>
@@ -8565,12 +8570,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>{tokens} tokens in context</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>“{title}” is written again from the original messages. The current text stays in the log, and undo restores it.</source>
             <translation type="unfinished" />
         </message>
@@ -8623,14 +8628,6 @@
             <translation>
                 <numerusform>%n step noted</numerusform>
                 <numerusform>%n steps noted</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>%n steps removed to fit the context window</source>
-            <translation>
-                <numerusform>%n step removed to fit the context window</numerusform>
-                <numerusform>%n steps removed to fit the context window</numerusform>
             </translation>
         </message>
         <message>
@@ -8729,6 +8726,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>Reasoning effort for this session: {effort}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>Removed to fit the context window: {messages}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8941,7 +8943,7 @@
     <context>
         <name>Compare handovers</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>%n added</source>
             <translation>
                 <numerusform>%n added</numerusform>
@@ -8949,7 +8951,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>%n changed</source>
             <translation>
                 <numerusform>%n changed</numerusform>
@@ -8957,7 +8959,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>%n dropped</source>
             <translation>
                 <numerusform>%n dropped</numerusform>
@@ -8965,7 +8967,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>%n listed below</source>
             <translation>
                 <numerusform>%n listed below</numerusform>
@@ -8973,7 +8975,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>%n moved</source>
             <translation>
                 <numerusform>%n moved</numerusform>
@@ -8981,7 +8983,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>%n unchanged</source>
             <translation>
                 <numerusform>%n unchanged</numerusform>
@@ -8999,7 +9001,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>As it would be now</source>
             <translation type="unfinished" />
         </message>
@@ -9034,12 +9036,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Handover of “{title}”</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Items can be put back into the active handover only. Choose it under After.</source>
             <translation type="unfinished" />
         </message>
@@ -9059,32 +9061,32 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>No differences</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Nothing</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Nothing can be put back here: the handover as it would be now isn't stored.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Nothing can be put back here: this handover is of another session.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Nothing can be put back: no handover is active.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Nothing is before it: every item is new.</source>
             <translation type="unfinished" />
         </message>
@@ -9129,17 +9131,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>{title} (active, e{event})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>{title} (e{event})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>{title} (undone, e{event})</source>
             <translation type="unfinished" />
         </message>
@@ -9402,6 +9404,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
             <source>Send now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
+            <source>Sent as text, without files: folder {folders}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9705,10 +9712,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts {ratio} × Helix's count (median of %n reports)</source>
+            <source>The provider counts about {ratio} × Helix's count (median of %n reports)</source>
             <translation>
-                <numerusform>The provider counts {ratio} × Helix's count (%n report)</numerusform>
-                <numerusform>The provider counts {ratio} × Helix's count (median of %n reports)</numerusform>
+                <numerusform>The provider counts about {ratio} × Helix's count (%n report)</numerusform>
+                <numerusform>The provider counts about {ratio} × Helix's count (median of %n reports)</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -10051,7 +10058,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>Provider cache: {usage}</source>
+            <source>Provider cache of own requests: {usage}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10077,6 +10084,12 @@
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
             <source>forms of large outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>free</source>
+            <comment>costs nothing</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10559,7 +10572,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>Edit that one</source>
             <translation type="unfinished" />
         </message>
@@ -10579,7 +10592,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>Redo</source>
             <translation type="unfinished" />
         </message>
@@ -10609,12 +10622,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>This handover is of another session. Edit it there.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>This handover is undone: it isn't in the context. Redo it to edit it.</source>
             <translation type="unfinished" />
         </message>
@@ -10634,12 +10647,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>{tokens} ({change})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>“{title}” replaces this one in the context, so only that one can be edited.</source>
             <translation type="unfinished" />
         </message>
@@ -11754,8 +11767,8 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <location filename="../../helix_desktop/ui/inspector/request/document.py" />
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>%n tokens</source>
             <translation>
                 <numerusform>%n token</numerusform>
@@ -11849,12 +11862,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Always sent</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Arguments cached</source>
             <translation type="unfinished" />
         </message>
@@ -11910,7 +11923,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Cached</source>
             <translation type="unfinished" />
         </message>
@@ -11969,7 +11982,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Changed</source>
             <translation type="unfinished" />
         </message>
@@ -12087,7 +12100,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Cut short</source>
             <translation type="unfinished" />
         </message>
@@ -12129,7 +12142,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Excluded</source>
             <translation type="unfinished" />
         </message>
@@ -12150,7 +12163,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Extract</source>
             <translation type="unfinished" />
         </message>
@@ -12205,12 +12218,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Images cached</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>In full</source>
             <translation type="unfinished" />
         </message>
@@ -12295,7 +12308,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>New</source>
             <comment>since an earlier request</comment>
             <translation type="unfinished" />
@@ -12328,7 +12341,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>No longer sent</source>
             <translation type="unfinished" />
         </message>
@@ -12338,13 +12351,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Not read</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Noted</source>
             <translation type="unfinished" />
         </message>
@@ -12397,32 +12410,32 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Now a marker</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Now a preview</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Now an extract</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Now excluded</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Now in full</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Now pinned</source>
             <translation type="unfinished" />
         </message>
@@ -12448,7 +12461,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Pinned</source>
             <translation type="unfinished" />
         </message>
@@ -12458,7 +12471,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Preview</source>
             <translation type="unfinished" />
         </message>
@@ -12509,7 +12522,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Recalled</source>
             <translation type="unfinished" />
         </message>
@@ -12519,17 +12532,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Removed</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Removed steps</source>
+            <source>Removed messages</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Removed to fit the context window. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
@@ -12540,6 +12553,11 @@
                 <numerusform>Replaces %n step, e{first} to e{last}</numerusform>
                 <numerusform>Replaces %n steps, e{first} to e{last}</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Replaces {messages}, e{first} to e{last}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
@@ -12634,7 +12652,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Summarized</source>
             <translation type="unfinished" />
         </message>
@@ -12786,7 +12804,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>You left this out of the requests. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
@@ -12856,6 +12874,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>{size} in the cache</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>{text} · free</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17657,6 +17680,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
+            <source>Free</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
             <source>Header name</source>
             <translation type="unfinished" />
@@ -20781,10 +20809,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>%n cached outputs stay: other sessions, drafts or pins need them.</source>
+            <source>%n cached outputs stay: other sessions, drafts or pins need them, or they were used since.</source>
             <translation>
-                <numerusform>%n cached output stays: another session, a draft or a pin needs it.</numerusform>
-                <numerusform>%n cached outputs stay: other sessions, drafts or pins need them.</numerusform>
+                <numerusform>%n cached output stays: another session, a draft or a pin needs it, or it was used since.</numerusform>
+                <numerusform>%n cached outputs stay: other sessions, drafts or pins need them, or they were used since.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -20793,6 +20821,14 @@
             <translation>
                 <numerusform>%n cached output: removed permanently</numerusform>
                 <numerusform>%n cached outputs: removed permanently</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n changes of files can't be reverted after that.</source>
+            <translation>
+                <numerusform>%n change of files can't be reverted after that.</numerusform>
+                <numerusform>%n changes of files can't be reverted after that.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -20941,6 +20977,14 @@
             <translation>
                 <numerusform>%n permission rule: removed</numerusform>
                 <numerusform>%n permission rules: removed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n previous file versions</source>
+            <translation>
+                <numerusform>%n previous file version</numerusform>
+                <numerusform>%n previous file versions</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -21214,11 +21258,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>Their file changes can't be reverted after that.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>This deletes {items}, which frees {size}.</source>
             <translation type="unfinished" />
         </message>
@@ -21360,14 +21399,6 @@
             <translation>
                 <numerusform>%n step noted</numerusform>
                 <numerusform>%n steps noted</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>%n steps removed to fit the context window</source>
-            <translation>
-                <numerusform>%n step removed to fit the context window</numerusform>
-                <numerusform>%n steps removed to fit the context window</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -21867,7 +21898,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Removed steps {number}</source>
+            <source>Removed messages {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Removed to fit the context window: {messages}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23623,6 +23659,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>New window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>Next or previous result</source>
             <translation type="unfinished" />
@@ -23729,6 +23770,11 @@
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Open folder…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <source>Open in new window</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23903,6 +23949,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/command_palette.py" />
             <source>Search commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Search messages…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24355,6 +24406,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>%n sessions moved to the trash.</source>
+            <translation>
+                <numerusform>%n session moved to the trash.</numerusform>
+                <numerusform>%n sessions moved to the trash.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/backup.py" />
             <source>%n workspaces backed up: {size}, verified.</source>
             <translation>
@@ -24483,6 +24542,21 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Choose the folder's new location, or open that workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Close the window without saving what you wrote?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Close the window without saving your settings?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Close without saving</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24631,12 +24705,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <location filename="../../helix_desktop/ui/workspaces/session_opener.py" />
             <source>It was deleted.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <location filename="../../helix_desktop/ui/workspaces/session_opener.py" />
             <source>Its outputs can still be recalled here. Look for the session in the trash.</source>
             <translation type="unfinished" />
         </message>
@@ -24918,7 +24992,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <location filename="../../helix_desktop/ui/workspaces/session_opener.py" />
             <source>That session isn't in this workspace.</source>
             <translation type="unfinished" />
         </message>
@@ -25063,6 +25137,7 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Undo</source>
             <translation type="unfinished" />

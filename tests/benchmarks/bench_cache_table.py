@@ -26,7 +26,7 @@ ENTRIES = 1_000_000
 _NOW = 1_795_000_000_000
 
 
-class Million:
+class MillionRows:
     """A source that makes its rows from their digests."""
 
     def __init__(self, count: int) -> None:
@@ -76,7 +76,7 @@ def main() -> list[tuple[str, float, str]]:
 
 
 async def _measure(app: QApplication) -> list[tuple[str, float, str]]:
-    scope, source, result = TaskScope(), Million(ENTRIES), []
+    scope, source, result = TaskScope(), MillionRows(ENTRIES), []
     pane = CacheBrowser(scope.start, lambda: _NOW)
     pane.resize(1_100, 900)
     pane.show()
@@ -90,13 +90,13 @@ async def _measure(app: QApplication) -> list[tuple[str, float, str]]:
     result.append(("cache table, 1,000,000 rows: first paint with content, CPU", _since(begun), "ms"))
     bar = pane.table.verticalScrollBar()
 
-    def smooth(_: int) -> None:
+    def scroll_on(_: int) -> None:
         bar.setValue(bar.value() + 60)
 
     def jump(step: int) -> None:
         bar.setValue(int(step * 0.618034 % 1 * bar.maximum()))
 
-    for name, move in (("smooth scroll", smooth), ("jump", jump)):
+    for name, move in (("smooth scroll", scroll_on), ("jump", jump)):
         frames = await _frames(pane, move)
         result.append((f"cache table, {name}: CPU per frame p50", frames[len(frames) // 2], "ms"))
         result.append((f"cache table, {name}: CPU per frame p99", frames[int(len(frames) * 0.99)], "ms"))

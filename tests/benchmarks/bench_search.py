@@ -38,13 +38,13 @@ def contents(count: int) -> list[Content]:
     """Return slices of Python's library, each with its own number; one in 10,000 contains a rare word."""
     library = Path(statistics.__file__).parent
     pool = "\n".join(path.read_text(errors="replace") for path in sorted(library.glob("*.py")))
-    rnd = random.Random(count)
+    rng = random.Random(count)
     batch = []
     for number in range(count):
-        at, size = rnd.randrange(len(pool) - 4000), rnd.randrange(200, 2000)
+        at, size = rng.randrange(len(pool) - 4000), rng.randrange(200, 2000)
         rare = "quetzalcoatl\n" if number % 10_000 == 77 else ""
         data = f"call {number}\n{rare}{pool[at : at + size]}".encode()
-        target = f"src/{rnd.randrange(999)}/module_{rnd.randrange(99)}.py"
+        target = f"src/{rng.randrange(999)}/module_{rng.randrange(99)}.py"
         batch.append(Content(digest_of(data), data, _TOOLS[number % 5], target, f"call {number}", size // 4))
     return batch
 

@@ -113,8 +113,8 @@ async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[
     forget_cached(folder / "ours" / "db")
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     cold = await time_call(store.page)
-    rnd = random.Random(7)
-    prefixes = [short(rnd.randrange(entries)).digest[:8] for _ in range(ROUNDS)]
+    rng = random.Random(7)
+    prefixes = [short(rng.randrange(entries)).digest[:8] for _ in range(ROUNDS)]
     middle = await depth(store, entries // 2)
     newest = f"SELECT * FROM entries ORDER BY created DESC LIMIT {LIMIT}"
     peer_pages = [await time_call(lambda: _entries(peer, newest)) for _ in range(ROUNDS)]

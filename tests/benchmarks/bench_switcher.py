@@ -100,5 +100,5 @@ async def _watch_loop(pauses: list[float]) -> None:
         started, started_cpu = time.perf_counter(), time.process_time()
         await asyncio.sleep(0.001)
         collect_due_generation()
-        took = time.perf_counter() - started - 0.001
-        pauses.append(min(took, time.process_time() - started_cpu))
+        waited_s = time.perf_counter() - started - 0.001
+        pauses.append(min(waited_s, time.process_time() - started_cpu))

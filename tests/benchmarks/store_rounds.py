@@ -71,7 +71,7 @@ async def ratio(pairs: Sequence[tuple[Work, Work]]) -> float:
     return statistics.median(ratios)
 
 
-class Awaited:
+class AwaitedPeer:
     """A peer called through another thread, as the event loop must call a disk."""
 
     def __init__(self, peer: ReferenceDatabase) -> None:
@@ -185,7 +185,7 @@ async def _minimal(
     if len(others) <= MINIMAL:
         return []
     raw = partial(peer_writes, others[RAW], size=size)
-    awaited = Awaited(others[MINIMAL])
+    awaited = AwaitedPeer(others[MINIMAL])
     try:
         return [
             (
@@ -213,7 +213,7 @@ async def repeated_puts(
 ) -> list[Figure]:
     """Measure repeated puts."""
     await commits(store, outputs, size)
-    base, awaited = partial(hashes, outputs), Awaited(minimal)
+    base, awaited = partial(hashes, outputs), AwaitedPeer(minimal)
     try:
         ours = await ratio([(base, partial(commits, store, outputs, size))] * ROUNDS)
         bare = await ratio([(base, partial(awaited.hash, outputs, size))] * ROUNDS)
@@ -234,7 +234,7 @@ async def verified_reads(
     inside = await ratio([(raw, partial(reads_inside, files, sample))] * ROUNDS)
     alone = [await seconds(partial(reads_inside, files, [content])) * 1000 for content in sample]
     files.close()
-    store, awaited = await LevelDbStore.open(folder, WORKSPACE), Awaited(others[MINIMAL])
+    store, awaited = await LevelDbStore.open(folder, WORKSPACE), AwaitedPeer(others[MINIMAL])
     single = [await seconds(partial(store.get, content.digest)) * 1000 for content in sample]
     minimal = [await seconds(partial(awaited.read, [content])) * 1000 for content in sample]
     hashed = [await seconds(partial(hashes, [content])) * 1000 for content in sample]

@@ -41,7 +41,7 @@ def scripted_reply(dialect: DialectCase) -> Script:
     return answer
 
 
-class Flaky:
+class FlakyServer:
     """Cuts the first streams short, then answers."""
 
     def __init__(self, answer: Script) -> None:
@@ -65,7 +65,7 @@ class TestDialects(ModelContract):
     )
     async def model(self, request: pytest.FixtureRequest) -> AsyncIterator[Model]:
         dialect, dialect_class = request.param
-        script = Flaky(scripted_reply(dialect)) if dialect_class == "flaky" else scripted_reply(dialect)
+        script = FlakyServer(scripted_reply(dialect)) if dialect_class == "flaky" else scripted_reply(dialect)
         http = HttpClient()
         async with ChatServer(script, wire_format=dialect.wire_format) as server:
             yield dialect.model(server, http, RetryPolicy(pause=_no_wait), ModelInfo("local", "small"))

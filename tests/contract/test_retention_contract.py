@@ -332,6 +332,9 @@ async def test_a_session_is_deleted_permanently_with_what_only_it_names(store: S
     await store.commit(Commit("t", other, [index], summary=make_summary("t")))
     await store.retention.pin(pinned.digest, True)
     await store.save_draft("t", "", (Attachment(drafted.digest, "lamp.png", "", 90, 3),))
+    unsent = make_content(b"unsent")
+    await store.commit(Commit("s", contents=[unsent]))
+    await store.save_draft("s", "", (Attachment(unsent.digest, "rope.png", "", 90, 3),))
     assert (await store.retention.delete_permanently((), ["s", "t", "nobody"])).sessions == ()
     await store.retention.trash_session("s")
     would = await store.retention.delete_permanently((), ["s"], dry_run=True)
@@ -339,12 +342,30 @@ async def test_a_session_is_deleted_permanently_with_what_only_it_names(store: S
     assert await store.get(own.digest) == b"own"
     assert await store.retention.delete_permanently((), ["s"]) == would
     assert set(would.sessions) == {"s", "child"}
-    assert set(would.digests) == {own.digest, digest_of(b"c")}
+    assert set(would.digests) == {own.digest, unsent.digest, digest_of(b"c")}
     assert would.freed > 0
     assert (would.staying.entries, would.with_branches) == (4, 0)
     assert await store.events("s") == await store.events("child") == []
     assert await listed_digests(store) == {entry.digest for entry in (*contents[1:], index)}
     assert (await store.totals()).sessions == 1
+
+
+@pytest.mark.parametrize("since", ["before", "after"])
+async def test_what_is_stored_again_while_its_session_is_in_the_trash_stays(
+    store: Store, clock: TickingClock, since: str
+) -> None:
+    """What names it may be on its way: a file that is being attached, a draft not saved yet."""
+    again = make_content(b"again")
+    await store.commit(Commit("s", [tool_answer_event(1, b"again")], [again], summary=make_summary("s")))
+    if since == "before":
+        await store.commit(Commit("t", contents=[again]))
+    clock.now += 1000
+    await store.retention.trash_session("s")
+    if since == "after":
+        await store.commit(Commit("t", contents=[again]))
+    deleted = await store.retention.delete_permanently((), ["s"])
+    assert deleted.sessions == ("s",)
+    assert (len(deleted.digests), deleted.staying.entries) == ((1, 0) if since == "before" else (0, 1))
 
 
 async def test_selected_outputs_of_the_trash_are_deleted_and_no_others(

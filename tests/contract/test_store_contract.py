@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from helix_desktop.agent.ports.store import Store
@@ -105,7 +106,9 @@ async def test_identical_content_is_stored_once_and_keeps_its_first_record(store
     await store.commit(Commit("s", contents=[first, again]))
     before = await store.entry(first.digest)
     await store.commit(Commit("t", contents=[again]))
-    assert await store.entry(first.digest) == before
+    after = await store.entry(first.digest)
+    assert after.last_used > before.last_used, "to store it again is a use"
+    assert msgspec.structs.replace(after, last_used=before.last_used) == before
     assert before.tool == "grep"
     totals = await store.totals()
     assert (totals.entries, totals.size) == (1, 4)

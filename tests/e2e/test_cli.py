@@ -389,7 +389,7 @@ async def test_a_workspace_in_use_names_its_owner_and_the_owner_can_be_stopped(
 ) -> None:
     async with ChatServer(replies_in_order(StreamedReply(Text("I think"), Hang()))) as server:
         address = ("--model", "local/small", "--base-url", server.base_url, "--json")
-        owner = await cli.start("run", "--workspace", "ws", "--trust", "--message", "Think.", *address)
+        owner = await cli.fork("run", "--workspace", "ws", "--trust", "--message", "Think.", *address)
         await asyncio.wait_for(server.waiting.wait(), 30)
         assert (await cli("cache", "list", "--workspace", "ws")).code == 0  # the owner answers
         owner.send_signal(signal.SIGSTOP)
@@ -460,7 +460,7 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
     )
     async with ChatServer(replies_in_order(command)) as server:
         address = ("--model", "local/small", "--base-url", server.base_url, "--json", "--yes")
-        process = await cli.start("run", "--workspace", "ws", "--trust", "--message", "Wait.", *address)
+        process = await cli.fork("run", "--workspace", "ws", "--trust", "--message", "Wait.", *address)
         assert process.stdout is not None
         while b"approval-given" not in await process.stdout.readline():
             pass

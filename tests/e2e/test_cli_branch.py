@@ -12,10 +12,10 @@ async def test_a_branch_is_made_listed_below_its_parent_and_continued(tmp_path: 
     first = (await cli.run("What is in this folder?", "--json")).lines
     parent, answered = first[0].session, [line.seq for line in first][-1]
     await cli.run("And now?", "--session", parent)
-    made = await cli("branch", parent[:8], "--workspace", "ws", "--at", f"e{answered}", "--json")
-    assert made.code == 0, made.err
-    branch = made.json["session"]
-    assert (made.json["branch_of"], made.json["branch_seq"]) == (parent, answered)
+    result = await cli("branch", parent[:8], "--workspace", "ws", "--at", f"e{answered}", "--json")
+    assert result.code == 0, result.err
+    branch = result.json["session"]
+    assert (result.json["branch_of"], result.json["branch_seq"]) == (parent, answered)
     before = await cli("timeline", "--workspace", "ws", "--json")
     ran = await cli.run("Something else.", "--session", branch[:8], "--json")
     assert next(line.seq for line in ran.lines) == answered + 2

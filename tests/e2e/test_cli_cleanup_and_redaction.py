@@ -40,7 +40,7 @@ async def run_turn(cli: Cli, *paths: str) -> None:
         assert (await cli.run_with_server(server.base_url, "Look.")).code == 0
 
 
-async def litter(cli: Cli) -> list[str]:
+async def add_unused_contents(cli: Cli) -> list[str]:
     """Store old unreferenced contents, and a session; return the contents' digests."""
     form = msgspec.json.decode((cli.store / "format").read_bytes())
     store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
@@ -55,7 +55,7 @@ async def litter(cli: Cli) -> list[str]:
 
 async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) -> None:
     await run_turn(cli, "plain.txt")
-    loose = await litter(cli)
+    loose = await add_unused_contents(cli)
     here = ("--workspace", "ws")
     planned = (await cli("cache", "gc", *here, "--dry-run", "--json")).json
     assert sorted(planned["going"]) == sorted(loose)

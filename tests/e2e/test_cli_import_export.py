@@ -26,7 +26,7 @@ CONTENT = make_content(b"some words")
 
 
 @dataclass
-class Here:
+class InProcessCli:
     """The commands, run in this process: quicker, with the same grammar, output and exit code."""
 
     folder: Path
@@ -52,7 +52,7 @@ class Here:
 
 
 @pytest.fixture
-def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> InProcessCli:
     """A workspace with a session and two contents."""
     data = DataDir(tmp_path / "data")
     data.ensure()
@@ -73,10 +73,10 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
         await store.close()
 
     asyncio.run(fill())
-    return Here(tmp_path, capsys)
+    return InProcessCli(tmp_path, capsys)
 
 
-def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Path) -> None:
+def test_a_workspace_is_exported_and_imported_elsewhere(here: InProcessCli, tmp_path: Path) -> None:
     file, other = str(tmp_path / "out.helix"), tmp_path / "other"
     exported = here.json("export", "ws", file)
     assert (exported["path"], exported["held"]["entries"], exported["held"]["sessions"]) == (file, 2, 1)
@@ -96,7 +96,7 @@ def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (verified["verified"], verified["damaged"]) == (2, [])
 
 
-def test_one_session_is_exported_and_imported_elsewhere(here: Here, tmp_path: Path) -> None:
+def test_one_session_is_exported_and_imported_elsewhere(here: InProcessCli, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     code, _, err = here.cache(
         "export", str(tmp_path / "s"), "--session", "last", "--workspace", str(tmp_path / "ws")
@@ -104,9 +104,9 @@ def test_one_session_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (code, err) == (0, "Contains 1 entry and 1 session. Verified.\n")
     imported = here.json("import", "other", str(tmp_path / "s.helix"))
     assert (imported["added"], imported["new"]) == (1, ["s"])
-    written = here.json("export", "ws", str(tmp_path / "s.md"), "--session", "s")
+    result = here.json("export", "ws", str(tmp_path / "s.md"), "--session", "s")
     transcript = (tmp_path / "s.md").read_text(encoding="utf-8")
-    assert written == {"path": str(tmp_path / "s.md"), "file_size": len(transcript.encode())}
+    assert result == {"path": str(tmp_path / "s.md"), "file_size": len(transcript.encode())}
     assert transcript.startswith("# a title\n\n### `read_file`")
     code, _, err = here.cache(
         "export", str(tmp_path / "t"), "--session", "t", "--workspace", str(tmp_path / "ws")
@@ -114,7 +114,7 @@ def test_one_session_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (code, "No session of this workspace starts with 't'." in err) == (2, True)
 
 
-def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Path) -> None:
+def test_an_unusable_file_is_named_and_changes_nothing(here: InProcessCli, tmp_path: Path) -> None:
     here.json("export", "ws", str(tmp_path / "out.helix"))
     data = (tmp_path / "out.helix").read_bytes()
     (tmp_path / "cut.helix").write_bytes(data[:-30])
@@ -134,14 +134,14 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes among its files")
-def test_a_pipe_is_refused_at_once(here: Here, tmp_path: Path) -> None:
+def test_a_pipe_is_refused_at_once(here: InProcessCli, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.helix")
     code, out, err = here.cache("import", str(tmp_path / "pipe.helix"), "--workspace", str(tmp_path / "ws"))
     assert (code, out) == (2, "")
     assert "not a pipe or device" in err
 
 
-def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
+def test_a_backup_contains_every_workspace(here: InProcessCli, tmp_path: Path) -> None:
     code, _, err = here("backup", str(tmp_path / "saved"), "--workspace", str(tmp_path / "data"))
     assert (code, "isn't a workspace yet." in err) == (2, True)
     code, out, err = here("backup", str(tmp_path / "saved"))

@@ -43,7 +43,7 @@ async def test_a_turn_outlives_the_command_that_owned_the_store_at_its_start(cli
     reading = StreamedReply(Wait(go_on), Call("read_file", '{"path": "plain.txt"}'))
     async with ChatServer(replies_in_order(reading, text_reply("It says plain words."))) as server:
         words = ("--workspace", "ws", "--trust", "--message", "Look.", "--model", "local/small", "--json")
-        turn = await cli.start("run", *words, "--base-url", server.base_url)
+        turn = await cli.fork("run", *words, "--base-url", server.base_url)
         await server.waiting.wait()
         await owner.close()
         go_on.set()

@@ -28,7 +28,7 @@ def cli(tmp_path: Path) -> Cli:
     return Cli.create(tmp_path)
 
 
-def hostile(project: Path) -> None:
+def add_hostile_files(project: Path) -> None:
     """Add files with which a cloned project could act: each blocks for ever, or reports, when opened."""
     (project / ".git" / "hooks").mkdir(parents=True)
     (project / ".claude").mkdir()
@@ -45,7 +45,7 @@ def hostile(project: Path) -> None:
 
 async def test_nothing_of_a_folder_is_read_or_sent_before_it_is_trusted(cli: Cli) -> None:
     """Neither its hooks and servers nor an address it names: it is refused (CVE-2025-59536)."""
-    hostile(cli.project)
+    add_hostile_files(cli.project)
     async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         turn = ("run", "--workspace", "ws", "--message", "hi", "--model", "local/small")
         (await cli(*turn, "--base-url", server.base_url, "--yes")).assert_refused(

@@ -34,20 +34,20 @@ def narrow_pipe() -> tuple[int, int]:
     return reader, writer
 
 
-async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -> CommandResult:
+async def kill_a_turn(cli: Cli, message: str, rng: random.Random, *words: str) -> CommandResult:
     """Start a turn and kill its process at a random moment after its first output."""
     turn = ("run", "--workspace", "ws", "--trust", "--message", message, "--yes", "--json", *words)
     reader, writer = narrow_pipe()
-    process = await cli.start(*turn, stdout=writer)
+    process = await cli.fork(*turn, stdout=writer)
     os.close(writer)
     output = b""
     with os.fdopen(reader, "rb", buffering=0) as stdout:
-        for _ in range(rnd.randint(3, 24)):
+        for _ in range(rng.randint(3, 24)):
             line = await asyncio.to_thread(stdout.readline)
             output += line
             if b'"kind":"turn-ended"' in line or not line:
                 break
-        await asyncio.sleep(rnd.uniform(0.0, 0.03))  # the moment itself, no synchronisation
+        await asyncio.sleep(rng.uniform(0.0, 0.03))  # the moment itself, no synchronisation
         if process.returncode is None:
             process.kill()
         output += await asyncio.to_thread(stdout.read)
@@ -108,7 +108,7 @@ def names_only_places(complaints: str) -> bool:
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
-    rnd = random.Random(20)
+    rng = random.Random(20)
     cli = Cli.create(tmp_path)
     shutil.copytree(DEMO / "tidewatch", cli.project, dirs_exist_ok=True)
     asks = next(script for script in read_scripts(DEMO) if script.name == "tidewatch").user_messages
@@ -116,7 +116,7 @@ async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
     cut_off = 0
     for number in range(ROUNDS):
         again = ("--session", "last") if reported else ()
-        killed = await kill_a_turn(cli, asks[number % len(asks)], rnd, *again)
+        killed = await kill_a_turn(cli, asks[number % len(asks)], rng, *again)
         assert names_only_places(killed.err)
         reported += killed.lines
         assert [line.seq for line in reported] == list(range(1, len(reported) + 1))

@@ -33,7 +33,7 @@ from tests.support.model_servers.chat_server import (
 TASKS = ("Read the first half", "Read the second half")
 
 
-class Slow:
+class SlowModel:
     """Delegates two tasks that read a file each and then never end; later it only answers."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ async def test_an_interrupted_turn_with_subagents_is_continued(
     """It is marked, its calls name their subagents, nothing typed is lost, and all of it is sent in order."""
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws" / "a.txt").write_text("words\n")
-    slow = Slow()
+    slow = SlowModel()
     async with ChatServer(slow) as server:
         session_id = await killed_after(tmp_path, server, *signs)
         slow.killed = True

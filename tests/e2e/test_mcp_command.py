@@ -23,7 +23,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.remote.open_store import open_as_owner
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
-from tests.support.cli_rig import Cli, wait_for_exit
+from tests.support.cli_rig import Cli, RunningCommand, wait_for_exit
 from tests.support.store.builders import make_content
 
 CONTENT = make_content(b"one line\n")
@@ -60,11 +60,9 @@ async def cli(tmp_path: Path) -> Cli:
 
 
 @asynccontextmanager
-async def http(cli: Cli, *words: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+async def http(cli: Cli, *words: str) -> AsyncIterator[tuple[str, RunningCommand]]:
     """The endpoint's address, and the process behind it."""
-    process = await cli.start(
-        "mcp", "--workspace", "ws", "--http", *words, environ={"HELIX_MCP_TOKEN": TOKEN}
-    )
+    process = await cli.fork("mcp", "--workspace", "ws", "--http", *words, environ={"HELIX_MCP_TOKEN": TOKEN})
     assert process.stdout is not None
     try:
         async with asyncio.timeout(60):
@@ -164,7 +162,7 @@ async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:
     """The program that started it closed the pipe: no traceback on screen or in the log, and it ends."""
     reader, writer = os.pipe()
     os.close(reader)
-    process = await cli.start("mcp", "--workspace", "ws", "--http", stdout=writer)
+    process = await cli.fork("mcp", "--workspace", "ws", "--http", stdout=writer)
     os.close(writer)
     ran = await wait_for_exit(process)
     assert ran.code == 1

@@ -6,7 +6,6 @@ import asyncio
 import signal
 import sys
 import time
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from helix_desktop.app.main import RUN_MARKER_FILE
 from helix_desktop.app.run_marker import RunMarker
 from helix_desktop.app.single_instance import LOCK_FILE
-from tests.support.cli_rig import Cli, wait_for_exit
+from tests.support.cli_rig import Cli, RunningCommand, wait_for_exit
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and process lists of POSIX"),
@@ -45,16 +44,16 @@ def opened(data: Path, folder: Path) -> bool:
     return False
 
 
-async def end(window: Process) -> None:
+async def end(window: RunningCommand) -> None:
     """Assert that a window that was asked to end does so without a word."""
     ran = await wait_for_exit(window)
     assert (ran.code, ran.out, ran.err) == (0, b"", "")
 
 
 @asynccontextmanager
-async def windows(cli: Cli, *words: str | Path, starts: int = 1) -> AsyncIterator[list[Process]]:
+async def windows(cli: Cli, *words: str | Path, starts: int = 1) -> AsyncIterator[list[RunningCommand]]:
     """Offscreen windows, started at the same time; killed at the end of the block if they still are there."""
-    processes = [await cli.start(*words) for _ in range(starts)]
+    processes = [await cli.fork(*words) for _ in range(starts)]
     try:
         yield processes
     finally:
@@ -126,7 +125,7 @@ async def links_and_files_reach_the_window(cli: Cli) -> None:
         assert (ran.code, ran.out, ran.err) == (0, b"", ""), target
 
 
-async def a_hanging_window_is_waited_for_and_then_named(cli: Cli, first: Process) -> None:
+async def a_hanging_window_is_waited_for_and_then_named(cli: Cli, first: RunningCommand) -> None:
     """It opens what it was asked for once it answers again; a start that still waits then exits."""
     first.send_signal(signal.SIGSTOP)
     try:

@@ -52,7 +52,7 @@ def sources(*rooms: str) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Findings:
+class RuleFindings:
     """Where one file breaks a rule that its syntax tree shows."""
 
     long: tuple[str, ...]
@@ -64,7 +64,7 @@ class Findings:
     """Every name that is bound, as `forbidden_names.txt` writes it."""
 
 
-def findings(path: Path) -> Findings:
+def findings(path: Path) -> RuleFindings:
     """Look through one file, and let its tree go: a thousand of them slow every garbage collection.
 
     Calls and names have rules in the product only; elsewhere no expression is looked at.
@@ -73,7 +73,7 @@ def findings(path: Path) -> Findings:
     nodes = list(ast.walk(tree)) if path.is_relative_to(PRODUCT) else list(_statements(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     functions = [node for node in nodes if isinstance(node, Function)]
-    return Findings(
+    return RuleFindings(
         long=tuple(
             f"{where(path, node)} {node.name}"
             for node in functions
@@ -200,7 +200,7 @@ def test_what_the_syntax_shows() -> None:
     assert not {rule: places for rule, places in broken.items() if places}
 
 
-def _wrong_counts(product: Iterable[Findings]) -> list[str]:
+def _wrong_counts(product: Iterable[RuleFindings]) -> list[str]:
     """List the words of forbidden_names.txt that are bound more or less often than it allows."""
     allowed = _allowed_names()
     counts = Counter(name for here in product for name in here.names if name in allowed)

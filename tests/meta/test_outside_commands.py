@@ -210,7 +210,7 @@ def _code(words: list[str]) -> object:
 
 
 @dataclass
-class Here:
+class InProcessCli:
     """A data directory as released versions leave it, and its commands, run in this process."""
 
     folder: Path
@@ -236,9 +236,11 @@ class Here:
 
 
 @pytest.fixture
-async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+async def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> InProcessCli:
     """A store with every kind of event, something that nothing names, and a session in the trash."""
-    commands = Here(tmp_path, monkeypatch, capsys)
+    commands = InProcessCli(tmp_path, monkeypatch, capsys)
     (tmp_path / "ws").mkdir()
     commands.workspace.mkdir(parents=True)
     record = {"path": str(tmp_path / "ws"), "name": "ws"}
@@ -253,7 +255,7 @@ async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     return commands
 
 
-def test_documents_of_the_cache(here: Here) -> None:
+def test_documents_of_the_cache(here: InProcessCli) -> None:
     """Every field that a command on the cache prints with --json."""
     digest = json.loads(here("cache", "list"))[0]["digest"]
     now = {
@@ -278,7 +280,7 @@ def test_documents_of_the_cache(here: Here) -> None:
     assert_matches_golden("documents_cache", now, SCRIPTS)
 
 
-def test_documents_of_bundled_software(here: Here) -> None:
+def test_documents_of_bundled_software(here: InProcessCli) -> None:
     """Every field that export, import, backup and move-data print, and the contents of an archive."""
     target = here.folder / "out.helix"
     now = {
@@ -312,7 +314,7 @@ def _members(path: Path) -> dict[str, str]:
     return members
 
 
-def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_of_other_commands(here: InProcessCli, capsys: pytest.CaptureFixture[str]) -> None:
     """Every field that run, licenses, replay and self-check print with --json."""
     lines = here("run", "--trust", "--message", "hello", "--model", "demo/offline")
     recording = [
@@ -337,7 +339,7 @@ def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[s
     assert_matches_golden("documents_other", now, SCRIPTS)
 
 
-def _write_prompt_files(here: Here) -> None:
+def _write_prompt_files(here: InProcessCli) -> None:
     """Give the workspace a prompt file that is used, one that another hides, and one that is refused."""
     for folder, name, content in (
         (".agents", "fix.md", b"Fix $1."),

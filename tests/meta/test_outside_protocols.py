@@ -138,7 +138,7 @@ def _schema(schema: dict[str, Any], path: str = "") -> Rows:
     return rows
 
 
-class _Shelf:
+class _ListedTools:
     """The tools of a cache, listed and never run."""
 
     @property
@@ -153,7 +153,7 @@ class _Shelf:
 
 async def test_tools_that_are_served() -> None:
     """What the MCP server reports about itself and its tools."""
-    async with Client(cache_server(_Shelf(), "proj", "1.0")) as client:
+    async with Client(cache_server(_ListedTools(), "proj", "1.0")) as client:
         assert client.server_info is not None
         server = {"name": client.server_info.name, "title": str(client.server_info.title)}
         listed = (await client.list_tools()).tools

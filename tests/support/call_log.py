@@ -39,14 +39,15 @@ class CallLog:
 
         Arguments over 40 characters can be markers.
         """
-        made = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
+        tool_calls = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
         short = tuple(
             MaskedCall(call.id, "{}", (digest_of(call.arguments.encode()),), (1,))
-            for call in made
+            for call in tool_calls
             if len(call.arguments) > 40
         )
-        seq = self.add(AssistantSpoke("", "m", 1, tuple(made), short=short, short_tokens=1 if short else 0))
-        for call in made:
+        short_tokens = 1 if short else 0
+        seq = self.add(AssistantSpoke("", "m", 1, tuple(tool_calls), short=short, short_tokens=short_tokens))
+        for call in tool_calls:
             text = output or f"output {seq} {call.id}"
             seq = self.add(
                 ToolAnswered(

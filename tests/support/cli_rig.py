@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from helix_desktop.cli.output import JsonLine
-from tests.support.forked_command import run_forked
+from tests.support.forked_command import ForkedProcess, run_forked, start_forked
 
 ROOT = Path(__file__).resolve().parents[2]
+RunningCommand = asyncio.subprocess.Process | ForkedProcess
 COMMAND_TIMEOUT_S = 60.0  # for one command on a busy machine
 
 
@@ -88,6 +89,17 @@ class Cli:
             stderr=asyncio.subprocess.PIPE,
         )
 
+    async def fork(
+        self,
+        *args: str | bytes | Path,
+        stdout: int = asyncio.subprocess.PIPE,
+        environ: Mapping[str, str] | None = None,
+    ) -> RunningCommand:
+        """Begin a command as `start` does, without the time that an interpreter of its own takes to start."""
+        if sys.platform != "linux":
+            return await self.start(*args, stdout=stdout, environ=environ)
+        return await start_forked(args, self.folder, self._environ(environ or {}), stdout)
+
     async def __call__(self, *args: str | bytes | Path, **environ: str) -> CommandResult:
         """Run a command to its end."""
         return await self.run_with_stdin(b"", *args, **environ)
@@ -117,9 +129,7 @@ class Cli:
         return await self.run(message, *server, *args, **environ)
 
 
-async def wait_for_exit(
-    process: asyncio.subprocess.Process, stdin_data: bytes | None = None
-) -> CommandResult:
+async def wait_for_exit(process: RunningCommand, stdin_data: bytes | None = None) -> CommandResult:
     """Wait for the end of a command, with a time limit; kill it if it hangs."""
     try:
         async with asyncio.timeout(COMMAND_TIMEOUT_S):

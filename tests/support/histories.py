@@ -29,8 +29,8 @@ __all__ = [
     "SESSION_ACTIONS",
     "SWEEP_AND_HANDOVER_ACTIONS",
     "TOOL_NAMES",
-    "Dice",
     "Draw",
+    "DrawnRandom",
     "SentRequest",
     "SessionSimulator",
     "apply_action",
@@ -79,7 +79,7 @@ _POOL_BYTES = 3
 _BLOCKS = st.binary(min_size=40 * _POOL_BYTES, max_size=40 * _POOL_BYTES)  # enough for most histories
 
 
-class Dice:
+class DrawnRandom:
     """Makes the random decisions of a history."""
 
     def __init__(self, draw: Draw) -> None:
@@ -116,66 +116,66 @@ class Dice:
         return (f"{self.number(9)} {seed}" * (size // len(seed) + 1))[:size]
 
 
-def _user(simulator: SessionSimulator, dice: Dice) -> None:
+def _user(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Send a user message, sometimes with a recalled content, or with only an image."""
-    match dice.number(9):
+    match rng.number(9):
         case 0:
-            simulator.send_message(dice.user_text(), dice.user_text() * 5)
+            simulator.send_message(rng.user_text(), rng.user_text() * 5)
         case 1:
-            simulator.send_message(dice.pick(("", *NASTY_TEXTS)), image=_image(simulator, dice))
+            simulator.send_message(rng.pick(("", *NASTY_TEXTS)), image=_image(simulator, rng))
         case _:
-            simulator.send_message(dice.user_text())
+            simulator.send_message(rng.user_text())
 
 
-def _image(simulator: SessionSimulator, dice: Dice) -> Image:
-    return add_image(simulator, *dice.pick(((1, 1), (200, 100), (1_000, 700))))
+def _image(simulator: SessionSimulator, rng: DrawnRandom) -> Image:
+    return add_image(simulator, *rng.pick(((1, 1), (200, 100), (1_000, 700))))
 
 
-def _step(simulator: SessionSimulator, dice: Dice, calls: int | Sequence[ToolCall] | None = None) -> None:
+def _step(
+    simulator: SessionSimulator, rng: DrawnRandom, calls: int | Sequence[ToolCall] | None = None
+) -> None:
     """A model call with up to four calls."""
     if not simulator.transcript.turn_open:
-        _user(simulator, dice)
-    count = dice.number(4) if calls is None else calls
-    simulator.step(dice.model_text(), count, dice.pick((0.0, 0.9, 1.0, 1.3)))
+        _user(simulator, rng)
+    count = rng.number(4) if calls is None else calls
+    simulator.step(rng.model_text(), count, rng.pick((0.0, 0.9, 1.0, 1.3)))
 
 
-def _answer(simulator: SessionSimulator, dice: Dice) -> None:
+def _answer(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """One of the open calls ends, small or large, well or not, in any form."""
     if not simulator.transcript.open_calls:
-        _step(simulator, dice, 1 + dice.number(3))
-    match dice.number(11):
+        _step(simulator, rng, 1 + rng.number(3))
+    match rng.number(11):
         case 0:
-            image = _image(simulator, dice)
-            answer_call_with_bytes(simulator, dice.number(9), simulator.contents[image.digest], image)
+            image = _image(simulator, rng)
+            answer_call_with_bytes(simulator, rng.number(9), simulator.contents[image.digest], image)
         case 1:
-            answer_call_with_bytes(
-                simulator, dice.number(9), dice.pick(_BINARY_OUTPUTS) * (1 + dice.number(40))
-            )
+            answer_call_with_bytes(simulator, rng.number(9), rng.pick(_BINARY_OUTPUTS) * (1 + rng.number(40)))
         case _:
-            simulator.answer_call(dice.number(9), dice.tool_output(), dice.number(9) > 1, dice.pick(_FORMS))
+            simulator.answer_call(rng.number(9), rng.tool_output(), rng.number(9) > 1, rng.pick(_FORMS))
 
 
-def _work(simulator: SessionSimulator, dice: Dice) -> None:
+def _work(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Some steps as they usually are."""
-    for _ in range(1 + dice.number(4)):
-        _step(simulator, dice)
+    for _ in range(1 + rng.number(4)):
+        _step(simulator, rng)
         for _ in range(len(simulator.transcript.open_calls)):
-            _answer(simulator, dice)
+            _answer(simulator, rng)
 
 
-def _turn(simulator: SessionSimulator, dice: Dice) -> None:
+def _turn(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Play a turn from the user's message to the agent's last answer."""
     if not simulator.transcript.turn_open:
-        _user(simulator, dice)
-    for _ in range(1 + dice.number(3)):
-        _step(simulator, dice, 1)
-        _answer(simulator, dice)
-    _step(simulator, dice, 0)
+        _user(simulator, rng)
+    for _ in range(1 + rng.number(3)):
+        _step(simulator, rng, 1)
+        _answer(simulator, rng)
+    _step(simulator, rng, 0)
 
 
-def _write(simulator: SessionSimulator, dice: Dice) -> None:
+def _write(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Add calls whose arguments are worth a marker: files, edits, invalid JSON, invalid Unicode."""
-    body = _FILE_SAMPLE * (12 + 40 * dice.number(2))
+    body = _FILE_SAMPLE * (12 + 40 * rng.number(2))
     text = json.dumps(body)
     arguments = (
         f'{{"path": "src/a.py", "content": {text}, "mode":  "w"}}',
@@ -184,76 +184,76 @@ def _write(simulator: SessionSimulator, dice: Dice) -> None:
         f'{{"path": "src/d.py", "content": "\\ud83d broken {text[1:]}}}',
         f'{{"first": {text}, "second": {json.dumps(body[::-1])}, "empty": null}}',
     )
-    calls = [simulator.tool_call(n, dice.pick(arguments), "write_file") for n in range(1 + dice.number(2))]
-    _step(simulator, dice, calls)
+    calls = [simulator.tool_call(n, rng.pick(arguments), "write_file") for n in range(1 + rng.number(2))]
+    _step(simulator, rng, calls)
     simulator.answer_call(0, "Wrote it.")
 
 
-def _recall(simulator: SessionSimulator, dice: Dice) -> None:
+def _recall(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Let the agent recall an earlier output."""
     outputs = session_rewrites.cached_outputs(simulator)
     if outputs:
-        event = outputs[dice.number(9) % len(outputs)].event
+        event = outputs[rng.number(9) % len(outputs)].event
         simulator.recall(getattr(event, "digest", ""))
 
 
-def _observe(simulator: SessionSimulator, dice: Dice) -> None:
+def _observe(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Observe new turns, or old ones if there are none, and place the observations or leave them pending."""
     for _ in range(4):
         if session_rewrites.prepare_observations(simulator):
             break
-        _turn(simulator, dice)
-    if dice.number(3):
+        _turn(simulator, rng)
+    if rng.number(3):
         session_rewrites.place_observations(simulator)
 
 
-def _hand_over(simulator: SessionSimulator, dice: Dice) -> None:
+def _hand_over(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """A handover, also in the middle of a turn."""
-    if simulator.hand_over(dice.number(9) * 40) is None:
-        _turn(simulator, dice)
-        _work(simulator, dice)
+    if simulator.hand_over(rng.number(9) * 40) is None:
+        _turn(simulator, rng)
+        _work(simulator, rng)
         simulator.hand_over(0)
 
 
-def _output_number(simulator: SessionSimulator, dice: Dice) -> int:
-    return dice.number(max(0, len(session_rewrites.cached_outputs(simulator)) - 1))
+def _output_number(simulator: SessionSimulator, rng: DrawnRandom) -> int:
+    return rng.number(max(0, len(session_rewrites.cached_outputs(simulator)) - 1))
 
 
-def _standing_text(dice: Dice) -> StandingText:
-    text = f"[Project instructions]\n{dice.user_text()}"
-    return StandingText("project", text, count_tokens(text), dice.pick(("AGENTS.md", "src/AGENTS.md")))
+def _standing_text(rng: DrawnRandom) -> StandingText:
+    text = f"[Project instructions]\n{rng.user_text()}"
+    return StandingText("project", text, count_tokens(text), rng.pick(("AGENTS.md", "src/AGENTS.md")))
 
 
-def _add_instructions(simulator: SessionSimulator, dice: Dice) -> None:
+def _add_instructions(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Instructions join, or change on disk: after the answers of a step, or before a message."""
     simulator.answer_all_calls("rest")
-    text = _standing_text(dice)
+    text = _standing_text(rng)
     simulator.record(InstructionsAdded(text, text.key in simulator.transcript.standing_texts))
 
 
-def _ask_aside(simulator: SessionSimulator, dice: Dice) -> None:
+def _ask_aside(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """The user asks something beside the conversation, whatever it does."""
-    simulator.record(SideQuestionAnswered(f"{SIDE_WORD} {dice.user_text()}", SIDE_WORD, "m", spent=70))
+    simulator.record(SideQuestionAnswered(f"{SIDE_WORD} {rng.user_text()}", SIDE_WORD, "m", spent=70))
 
 
-def _random_trouble(simulator: SessionSimulator, dice: Dice) -> None:
+def _random_trouble(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Cause an occasional disturbance."""
-    _ACTIONS[dice.pick(_TROUBLES)](simulator, dice)
+    _ACTIONS[rng.pick(_TROUBLES)](simulator, rng)
 
 
-def _crash(simulator: SessionSimulator, _: Dice) -> None:
+def _crash(simulator: SessionSimulator, _: DrawnRandom) -> None:
     """The app ends and comes back."""
     simulator.reload()
     simulator.end_turn("interrupted")
 
 
-def _fail_and_retry(simulator: SessionSimulator, dice: Dice) -> None:
+def _fail_and_retry(simulator: SessionSimulator, rng: DrawnRandom) -> None:
     """Let the model fail in the middle of its answer, and the user retry."""
-    simulator.end_turn("failed", dice.user_text())
+    simulator.end_turn("failed", rng.user_text())
     simulator.retry()
 
 
-def _pause(simulator: SessionSimulator, _: Dice) -> None:
+def _pause(simulator: SessionSimulator, _: DrawnRandom) -> None:
     """Let time pass without events."""
     simulator.now_ms += session_rewrites.IDLE_S * 1_000
 
@@ -274,7 +274,7 @@ _TROUBLES = (
     "retry",
     "hold",
 )
-_ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
+_ACTIONS: dict[str, Callable[[SessionSimulator, DrawnRandom], object]] = {
     "user": _user,
     "step": _step,
     "answer": _answer,
@@ -287,32 +287,32 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "pause": _pause,
     "trouble": _random_trouble,
     "crash": _crash,
-    "branch": lambda simulator, dice: simulator.branch(1 + dice.number(len(simulator.log) - 1)),
-    "stop": lambda simulator, dice: simulator.end_turn("stopped", dice.user_text()),
+    "branch": lambda simulator, rng: simulator.branch(1 + rng.number(len(simulator.log) - 1)),
+    "stop": lambda simulator, rng: simulator.end_turn("stopped", rng.user_text()),
     "fail": lambda simulator, _: simulator.end_turn("failed"),
     "retry": lambda simulator, _: simulator.retry(),
     "fail_and_retry": _fail_and_retry,
     "hold": lambda simulator, _: simulator.record(HoldSet(not simulator.transcript.on_hold)),
-    "rename": lambda simulator, dice: simulator.record(SessionRenamed(dice.user_text())),
-    "sweep": lambda simulator, dice: session_rewrites.sweep_all(simulator, dice.number(2)),
-    "sweep_images": lambda simulator, dice: session_rewrites.sweep_images(simulator, bool(dice.number(1))),
+    "rename": lambda simulator, rng: simulator.record(SessionRenamed(rng.user_text())),
+    "sweep": lambda simulator, rng: session_rewrites.sweep_all(simulator, rng.number(2)),
+    "sweep_images": lambda simulator, rng: session_rewrites.sweep_images(simulator, bool(rng.number(1))),
     "fold": lambda simulator, _: session_rewrites.fold_all(simulator),
     "truncate": lambda simulator, _: session_rewrites.truncate(simulator),
     "observe": _observe,
     "unobserved": lambda simulator, _: session_rewrites.record_failed_observations(simulator),
     "place": lambda simulator, _: session_rewrites.place_observations(simulator),
     "hand_over": _hand_over,
-    "refuse": lambda simulator, dice: simulator.record(
-        HandoverFailed("No handover was made.", dice.user_text())
+    "refuse": lambda simulator, rng: simulator.record(
+        HandoverFailed("No handover was made.", rng.user_text())
     ),
-    "pin": lambda simulator, dice: session_rewrites.pin(simulator, _output_number(simulator, dice)),
-    "unpin": lambda simulator, dice: session_rewrites.unpin(simulator, dice.number(3)),
-    "form": lambda simulator, dice: session_rewrites.choose_form(
-        simulator, _output_number(simulator, dice), dice.pick(get_args(Form))
+    "pin": lambda simulator, rng: session_rewrites.pin(simulator, _output_number(simulator, rng)),
+    "unpin": lambda simulator, rng: session_rewrites.unpin(simulator, rng.number(3)),
+    "form": lambda simulator, rng: session_rewrites.choose_form(
+        simulator, _output_number(simulator, rng), rng.pick(get_args(Form))
     ),
-    "exclude": lambda simulator, dice: session_rewrites.exclude(simulator, dice.number(99)),
-    "undo": lambda simulator, dice: simulator.undo(dice.number(len(simulator.transcript.rewrites.by_seq))),
-    "redo": lambda simulator, dice: simulator.redo(dice.number(len(simulator.transcript.rewrites.undone))),
+    "exclude": lambda simulator, rng: session_rewrites.exclude(simulator, rng.number(99)),
+    "undo": lambda simulator, rng: simulator.undo(rng.number(len(simulator.transcript.rewrites.by_seq))),
+    "redo": lambda simulator, rng: simulator.redo(rng.number(len(simulator.transcript.rewrites.undone))),
 }
 CONVERSATION_ACTIONS = ("user", "step", "answer", "work", "turn", "write", "recall", "instructions")
 SESSION_ACTIONS = (*CONVERSATION_ACTIONS, "stop", "fail", "crash", "retry", "rename", "pause")
@@ -347,40 +347,40 @@ SWEEP_AND_HANDOVER_ACTIONS = (
 )
 
 
-def apply_action(simulator: SessionSimulator, action: str, dice: Dice) -> None:
+def apply_action(simulator: SessionSimulator, action: str, rng: DrawnRandom) -> None:
     """Perform one action, and first what it needs to be legal."""
-    _ACTIONS[action](simulator, dice)
+    _ACTIONS[action](simulator, rng)
 
 
 @st.composite
 def policies(draw: Draw) -> ContextPolicy:
     """Policies of every profile that is on, with numbers that a short history reaches."""
-    return _policy(Dice(draw))
+    return _policy(DrawnRandom(draw))
 
 
-def _policy(dice: Dice) -> ContextPolicy:
-    observe_at, place_at = dice.pick(((0.0, 0.0), (0.05, 0.05), (0.05, 0.2), (0.3, 0.38)))
+def _policy(rng: DrawnRandom) -> ContextPolicy:
+    observe_at, place_at = rng.pick(((0.0, 0.0), (0.05, 0.05), (0.05, 0.2), (0.3, 0.38)))
     return msgspec.structs.replace(
-        dice.pick(tuple(profile for profile in PROFILES.values() if profile.enabled)),
+        rng.pick(tuple(profile for profile in PROFILES.values() if profile.enabled)),
         observe_at=observe_at,
         observe_place_at=place_at,
-        least_saving=dice.number(60),
-        protect_steps=dice.number(6),
-        protect_tokens=dice.pick((0, 50, 300, 2_000)),
-        protect_argument_steps=dice.number(4),
-        protect_recalls=dice.number(2),
-        sweep=dice.pick(("rent", "fixed", "at once")),
-        sweep_min=dice.number(200),
-        sweep_max=200 + dice.number(1_300),
-        sweep_fixed=dice.number(600),
-        fold_after_steps=dice.pick((0, 1, 2, 5)),
-        fold_least=dice.pick((0, 100, 400)),
-        condense_at=dice.pick((0.0, 0.02, 0.08)),
-        condense_keep=dice.pick((0.1, 0.4, 0.9)),
-        condense_message=dice.pick((0, 20, 600)),
-        reflect_at=dice.pick((0.05, 0.5)),
-        user_text_tokens=dice.pick((0, 30, 400)),
-        ledger_tokens=dice.pick((0, 40, 300)),
+        least_saving=rng.number(60),
+        protect_steps=rng.number(6),
+        protect_tokens=rng.pick((0, 50, 300, 2_000)),
+        protect_argument_steps=rng.number(4),
+        protect_recalls=rng.number(2),
+        sweep=rng.pick(("rent", "fixed", "at once")),
+        sweep_min=rng.number(200),
+        sweep_max=200 + rng.number(1_300),
+        sweep_fixed=rng.number(600),
+        fold_after_steps=rng.pick((0, 1, 2, 5)),
+        fold_least=rng.pick((0, 100, 400)),
+        condense_at=rng.pick((0.0, 0.02, 0.08)),
+        condense_keep=rng.pick((0.1, 0.4, 0.9)),
+        condense_message=rng.pick((0, 20, 600)),
+        reflect_at=rng.pick((0.05, 0.5)),
+        user_text_tokens=rng.pick((0, 30, 400)),
+        ledger_tokens=rng.pick((0, 40, 300)),
     )
 
 
@@ -396,13 +396,13 @@ def histories(
     policy: st.SearchStrategy[ContextPolicy] | None = None,
 ) -> SessionSimulator:
     """A history of any of these actions, in any order that is legal, by the simulator that made it."""
-    dice = Dice(draw)
-    simulator = SessionSimulator(_policy(dice) if policy is None else draw(policy))
-    if dice.number(1):
-        simulator.record(OpeningGiven((_standing_text(dice),)))
+    rng = DrawnRandom(draw)
+    simulator = SessionSimulator(_policy(rng) if policy is None else draw(policy))
+    if rng.number(1):
+        simulator.record(OpeningGiven((_standing_text(rng),)))
     simulator.send_message("Begin.")
-    for _ in range(10 + dice.number(10)):
-        apply_action(simulator, dice.pick(actions), dice)
+    for _ in range(10 + rng.number(10)):
+        apply_action(simulator, rng.pick(actions), rng)
     return simulator
 
 

@@ -44,20 +44,20 @@ Calls = list[tuple[str, dict[str, Any]]]
 
 def write_library(root: Path) -> None:
     """Write the modules, their data and their test."""
-    rnd = random.Random(11)
+    rng = random.Random(11)
     for folder in ("tides", "tests", "data", "notes"):
         (root / folder).mkdir()
     (root / "tests/test.py").write_text(_TEST)
     for name in MODULES:
-        values = [f"{rnd.uniform(0.1, 4):.3f}" for _ in range(30)]
+        values = [f"{rng.uniform(0.1, 4):.3f}" for _ in range(30)]
         (root / f"data/{name}.txt").write_text("\n".join(values))
-        (root / f"tides/{name}.py").write_text(_module(name, rnd))
+        (root / f"tides/{name}.py").write_text(_module(name, rng))
 
 
-def _module(name: str, rnd: random.Random) -> str:
+def _module(name: str, rng: random.Random) -> str:
     parts = [f'"""Readings of the {name}."""', "", "NOISE_FLOOR = None", "GAIN = None", ""]
     for number, verb in enumerate(("blend", "clip", "drift", "fold", "level", "merge", "round", "trim")):
-        first, second = rnd.randint(2, 99), round(rnd.uniform(0.1, 9), 3)
+        first, second = rng.randint(2, 99), round(rng.uniform(0.1, 9), 3)
         parts += [
             f"def {verb}_{name}(values, span={first}, *, bias={second}):",
             f'    """Return the values as {verb} number {number} wants them."""',

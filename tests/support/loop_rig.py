@@ -264,12 +264,12 @@ def create_http_model(
 ) -> LogLengthRecorder:
     """Return a client that does not really wait between its attempts: the rig records the sleeps."""
 
-    async def nap(seconds: float, _skip: asyncio.Event) -> None:
+    async def record_wait(seconds: float, _skip: asyncio.Event) -> None:
         rig.retry_waits.append(seconds)
         await asyncio.sleep(0)
 
     info = ModelInfo("local", "small", window, RESERVE)
-    retries = RetryPolicy(pause=nap, jitter=lambda: 0.0)
+    retries = RetryPolicy(pause=record_wait, jitter=lambda: 0.0)
     return LogLengthRecorder(
         connect_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig
     )

@@ -135,7 +135,7 @@ class MemoryFileHistory:
             raise self.error
         return tuple(place for place in self.coverage.places if place.path in paths)
 
-    async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
+    async def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do."""
         files: dict[str, PlannedFile] = {}
         for change in reversed(joined_changes(changes)):
@@ -151,7 +151,7 @@ class MemoryFileHistory:
                 replace(file, status="same") if file.former == file.present else file
                 for _, file in sorted(files.items())
             ),
-            tuple(captures),
+            tuple(capture_ids),
         )
 
     async def revert(
@@ -168,7 +168,7 @@ class MemoryFileHistory:
             elif file.present is not None:
                 self._files.remove(file.path)
         found = self._compare(None)
-        return self._capture(session_id, "revert", found, reverts=plan.captures, scope=plan.scope)
+        return self._capture(session_id, "revert", found, reverts=plan.capture_ids, scope=plan.scope)
 
     def _present(self, path: str) -> FileState | None:
         data = self._files.read(path)

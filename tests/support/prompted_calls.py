@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 
 
-class Caller:
+class CallingModel:
     """Makes the calls of its prompt, a JSON list, one a step; then it is done."""
 
     def __init__(self) -> None:

@@ -135,10 +135,10 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
                     if attachment.image or attachment.form == "preview"
                 }
                 missing += [f"attachment e{item.seq}" for digest in in_part if digest not in all_digests]
-            case UserSpoke() as said:
-                if reachable.texts.get((item.seq, "user:")) != [said.text]:
+            case UserSpoke() as event:
+                if reachable.texts.get((item.seq, "user:")) != [event.text]:
                     missing.append(f"words e{item.seq}")
-                attached = {attachment.digest for attachment in said.attachments}
+                attached = {attachment.digest for attachment in event.attachments}
                 missing += [
                     f"attachment e{item.seq}" for digest in attached if digest not in reachable.digests
                 ]

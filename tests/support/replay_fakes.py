@@ -9,7 +9,7 @@ from typing import Any
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import DigestUnknown, ToolError
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.ports import Counts, RawMessage
+from helix_desktop.replay.ports import MechanismCounts, RawMessage
 
 
 class UnmanagedReplay:
@@ -18,7 +18,7 @@ class UnmanagedReplay:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.summaries: list[int] = []
-        self.counts = Counts()
+        self.counts = MechanismCounts()
         self.turns = 0
         self.closed = False
 

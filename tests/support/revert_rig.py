@@ -51,18 +51,18 @@ class RowTree:
 class RevertRig:
     """A workspace under `folder`, its history beside it."""
 
-    def __init__(self, folder: Path, on_step: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, folder: Path, on_operation: Callable[[str], None] = lambda _: None) -> None:
         self.root = folder / "workspace"
         self.root.mkdir(exist_ok=True)
         self.database = HistoryDatabase(folder / "history/file-history.db", lambda: NOW_MS)
         self.tree = RowTree(self.database)
-        self.steps: list[str] = []
-        self.on_step = on_step
-        self.reverts = Reverts(self.root, self.database, self.tree, lambda: NOW_MS, self._on_step)
+        self.operations: list[str] = []
+        self.on_operation = on_operation
+        self.reverts = Reverts(self.root, self.database, self.tree, lambda: NOW_MS, self._on_operation)
 
-    def _on_step(self, name: str) -> None:
-        self.steps.append(name)
-        self.on_step(name)
+    def _on_operation(self, name: str) -> None:
+        self.operations.append(name)
+        self.on_operation(name)
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
         for name, content in files.items():
@@ -125,7 +125,7 @@ def changes_between(before: States, after: States) -> list[FileChange]:
 
 
 def change_everything(rig: RevertRig) -> tuple[list[FileChange], States, States]:
-    """Make changes whose revert takes steps of every kind; return them, and the states before and after."""
+    """Make changes whose revert takes all kinds of operations; return them, and what was before and after."""
     rig.write({"swap": "before", "gone": "gone", "old/in": "in", "same/mode": "m", "same/stays": "s"})
     (rig.root / "link").symlink_to("swap")
     before = rig.states()
@@ -156,18 +156,18 @@ def run_in_child(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def at_step(start: str, act: Callable[[], object]) -> Callable[[str], None]:
-    """Return what does something at every step whose name starts so."""
+def at_operation(start: str, act: Callable[[], object]) -> Callable[[str], None]:
+    """Return what does something at every operation whose name starts so."""
 
-    def on_step(name: str) -> None:
+    def on_operation(name: str) -> None:
         if name.startswith(start):
             act()
 
-    return on_step
+    return on_operation
 
 
-class AtStep:
-    """Does something at the `number`-th step of a revert, counted from 0."""
+class AtOperation:
+    """Does something at the `number`-th operation of a revert, counted from 0."""
 
     def __init__(self, number: int, act: Callable[[], object]) -> None:
         self.number, self._act = number, act

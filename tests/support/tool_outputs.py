@@ -67,12 +67,12 @@ def directory_listing() -> bytes:
 
 def tool_outputs(seed: int) -> Iterator[bytes]:
     """Endless outputs: half code, the rest search results, logs and listings; no two are the same."""
-    rnd = random.Random(seed)
+    rng = random.Random(seed)
     kinds = (source_code, search_results, build_log, directory_listing)
     for number in range(10**9):
-        pool = rnd.choices(kinds, (50, 25, 15, 10))[0]()
+        pool = rng.choices(kinds, (50, 25, 15, 10))[0]()
         size = int(
-            min(_MAX_BYTES, len(pool) - 1, max(_MIN_BYTES, rnd.lognormvariate(_LOG_MEDIAN, _LOG_SIGMA)))
+            min(_MAX_BYTES, len(pool) - 1, max(_MIN_BYTES, rng.lognormvariate(_LOG_MEDIAN, _LOG_SIGMA)))
         )
-        at = rnd.randrange(len(pool) - size)
+        at = rng.randrange(len(pool) - size)
         yield b"$ read --call %d.%d\n" % (seed, number) + pool[at : at + size]

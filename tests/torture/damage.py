@@ -62,9 +62,9 @@ def test_the_recorded_writer_changed_its_log_and_wrote_tables(copies: list[Path]
 async def test_acknowledged_commits_survive_a_power_loss(
     copies: list[Path], tmp_path: Path, mode: str, seed: int
 ) -> None:
-    rnd = random.Random(f"{mode} {seed}")
-    acknowledged = rnd.randrange(1, GROUPS)
-    simulate_power_loss(copies[acknowledged - 1], copies[acknowledged], tmp_path / "store", rnd, mode)
+    rng = random.Random(f"{mode} {seed}")
+    acknowledged = rng.randrange(1, GROUPS)
+    simulate_power_loss(copies[acknowledged - 1], copies[acknowledged], tmp_path / "store", rng, mode)
     await check_after_power_loss(tmp_path / "store", acknowledged, LARGEST)
     shutil.rmtree(tmp_path / "store")
 

@@ -41,13 +41,13 @@ def torture(rounds: int, seed: int) -> None:
 def run(rounds: int, seed: int) -> None:
     """Every round in a folder of its own."""
     for number in range(rounds):
-        rnd = random.Random(seed + number)
+        rng = random.Random(seed + number)
         with tempfile.TemporaryDirectory(prefix="torture-threads-") as folder:
-            _handle_round(Path(folder, "db"), rnd)
-            asyncio.run(_store_round(Path(folder, "store"), rnd))
+            _handle_round(Path(folder, "db"), rng)
+            asyncio.run(_store_round(Path(folder, "store"), rng))
 
 
-class _Gang:
+class _ThreadGroup:
     """Threads that run until the handle is closed; unexpected errors are recorded."""
 
     def __init__(self, works: list[Callable[[], None]]) -> None:
@@ -78,7 +78,7 @@ class _Gang:
                 self.steps.release()
 
 
-def _handle_round(path: Path, rnd: random.Random) -> None:
+def _handle_round(path: Path, rng: random.Random) -> None:
     """Threads on one open LevelDB, which another closes under them, and pack."""
     rows = {b"k%d" % number: b"value %d " % number * 40 for number in range(20)}
     create_db(path, rows)
@@ -89,7 +89,7 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
             assert handle.get(key) == handle.get_verified(key) == row
 
     def scan(view: ReadView) -> dict[bytes, bytes]:
-        return dict(view.scan((b"k", b"l"), reverse=rnd.random() < 0.5))
+        return dict(view.scan((b"k", b"l"), reverse=rng.random() < 0.5))
 
     def walk() -> None:
         assert handle.read(scan) == rows
@@ -106,9 +106,9 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
         assert row_codec.decompress(packed, len(data)) == data
         handle.get(b"k0")
 
-    gang = _Gang([check, check, walk, walk, write, pack, pack])
+    gang = _ThreadGroup([check, check, walk, walk, write, pack, pack])
     gang.start()
-    for _ in range(rnd.randrange(1, 30)):
+    for _ in range(rng.randrange(1, 30)):
         gang.steps.acquire()
     closers = [threading.Thread(target=handle.close) for _ in range(2)]
     for closer in closers:
@@ -118,26 +118,26 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
     gang.join()
 
 
-async def _store_round(folder: Path, rnd: random.Random) -> None:
+async def _store_round(folder: Path, rng: random.Random) -> None:
     """Run tasks on an open store that is closed meanwhile; acknowledged data must be there afterwards."""
     store = await LevelDbStore.open(folder, WORKSPACE)
     stored: list[bytes] = []
 
     async def write() -> None:
         for seq in range(1, 10_000):
-            data = b"%d " % seq * rnd.choice((50, 4000, _SHARED // 2))
+            data = b"%d " % seq * rng.choice((50, 4000, _SHARED // 2))
             await store.commit(Commit("s", [tool_answer_event(seq, data)], [make_content(data)]))
             stored.append(data)
 
     async def read() -> None:
         while True:
-            data = rnd.choice(stored or [b""])
+            data = rng.choice(stored or [b""])
             if stored:
                 assert await store.get(digest_of(data)) == data
             await store.page(limit=20)
 
     tasks = [asyncio.ensure_future(task) for task in (write(), read(), read(), read())]  # noqa: TID251 - no scope here
-    for _ in range(rnd.randrange(1, 10)):
+    for _ in range(rng.randrange(1, 10)):
         await store.totals()
     await store.close()
     ended = await asyncio.gather(*tasks, return_exceptions=True)

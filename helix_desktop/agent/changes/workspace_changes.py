@@ -106,7 +106,7 @@ class WorkspaceChanges:
         rows = (await self.of_session(session_id)).captures
         if selection.hunks is not None:
             changes = [await self._without_hunks(rows, selection, selection.hunks)]
-            return await self._plan(changes, selection.captures, replace(selection, scope="hunk"))
+            return await self._plan(changes, selection.capture_ids, replace(selection, scope="hunk"))
         changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
         return await self._plan(changes, captures, selection)
 
@@ -120,18 +120,18 @@ class WorkspaceChanges:
         changes, captures = await asyncio.to_thread(changes_after, rows, seq)
         return await self._plan(changes, captures, RevertSelection((), scope="rewind"))
 
-    async def plan_redo(self, session_id: str, capture: str) -> RevertPlan:
+    async def plan_redo(self, session_id: str, capture_id: str) -> RevertPlan:
         """Return what redoing would do: of a revert, all that it took back; of another capture, itself."""
         rows = (await self.of_session(session_id)).captures
-        row = _find(rows, capture)
+        row = _find(rows, capture_id)
         if row.source == "revert":
-            return await self.plan(session_id, RevertSelection((capture,), scope="redo"))
+            return await self.plan(session_id, RevertSelection((capture_id,), scope="redo"))
         again = [
             FileChange(change.path, before=change.after, after=change.before)
             for change in row.changes
             if change.path in row.reverted
         ]
-        return await self._plan(again, (capture,), RevertSelection((capture,), scope="redo"))
+        return await self._plan(again, (capture_id,), RevertSelection((capture_id,), scope="redo"))
 
     async def resolve_by_hand(self, plan: RevertPlan, path: str, text: bytes) -> RevertPlan:
         """Return the plan with the user's own merge as what `merged` puts at a path. Stores it."""
@@ -176,7 +176,7 @@ class WorkspaceChanges:
         Of several captures it has what is not taken back, and what they changed together in one piece.
         """
         rows = (await self.of_session(session_id)).captures
-        select = partial(selected_changes, with_reverted=len(selection.captures) == 1)
+        select = partial(selected_changes, with_reverted=len(selection.capture_ids) == 1)
         changes, _ = await asyncio.to_thread(select, rows, selection)
         files = [
             PatchFile(change, await self.diff(change.before, change.after))
@@ -237,21 +237,21 @@ class WorkspaceChanges:
             return None
 
     async def _plan(
-        self, changes: Sequence[FileChange], captures: Sequence[str], selection: RevertSelection
+        self, changes: Sequence[FileChange], capture_ids: Sequence[str], selection: RevertSelection
     ) -> RevertPlan:
-        plan = await self._require_files().plan_revert(changes, captures)
-        return replace(plan, captures=tuple(captures), scope=selection.scope)
+        plan = await self._require_files().plan_revert(changes, capture_ids)
+        return replace(plan, capture_ids=tuple(capture_ids), scope=selection.scope)
 
     async def _without_hunks(
         self, rows: Sequence[RecordedChanges], selection: RevertSelection, hunks: Sequence[int]
     ) -> FileChange:
         """Return the change from a file without some hunks of a change to the file with all of them."""
         history = self._require_history()
-        if len(selection.captures) != 1 or len(selection.paths) != 1:
+        if len(selection.capture_ids) != 1 or len(selection.paths) != 1:
             raise InvalidInput(
                 _text("Hunks are those of one change of one file."), fix=_text("Choose one of each.")
             )
-        row = _find(rows, selection.captures[0])
+        row = _find(rows, selection.capture_ids[0])
         (path,) = selection.paths
         change = next((change for change in row.changes if change.path == path), None)
         if change is None:
@@ -295,8 +295,8 @@ class WorkspaceChanges:
         return self._history
 
 
-def _find(rows: Sequence[RecordedChanges], capture: str) -> RecordedChanges:
-    row = next((row for row in rows if row.capture == capture), None)
+def _find(rows: Sequence[RecordedChanges], capture_id: str) -> RecordedChanges:
+    row = next((row for row in rows if row.capture_id == capture_id), None)
     if row is None:
         raise InvalidInput(
             _text("The session has no such change."), fix=_text("Choose one of those listed now.")

@@ -14,7 +14,7 @@ from helix_desktop.context.intake.output_names import insert_names, names_in_out
 from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
-from helix_desktop.domain.cost import step_cost
+from helix_desktop.domain.cost import step_cost, step_unpriced
 from helix_desktop.domain.digest import (
     CACHE_TOOLS,
     HEX_DIGITS,
@@ -46,7 +46,7 @@ class ReceivedOutput(msgspec.Struct, frozen=True):
     `image_contents` are the contents of the images that came with its text.
     """
 
-    answer: ToolAnswered
+    event: ToolAnswered
     content: Content | None
     text: str
     full_tokens: int
@@ -80,7 +80,7 @@ class Intake:
 
     async def from_response(
         self,
-        answer: ModelResponse,
+        response: ModelResponse,
         info: ModelInfo,
         estimate: int,
         duration_ms: int = 0,
@@ -91,43 +91,43 @@ class Intake:
         `estimate` is the request's size in tokens, `duration_ms` how long the call took; markers name digests
         by their first `digits`.
         """
-        masks = (mask_arguments(call, digits) for call in answer.calls)
+        masks = (mask_arguments(call, digits) for call in response.calls)
         masked_calls = [masked for masked in masks if masked is not None]
-        texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
-        counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, masked_calls)])
+        texts = [response.text, *(call.name + call.arguments for call in response.calls)]
+        counts = await self._counter.count([*texts, *_shortened_texts(response.calls, masked_calls)])
         tokens, argument_counts = sum(counts[: len(texts)]), counts[len(texts) :]
         saved = sum(
             full - short for full, short in zip(argument_counts[::2], argument_counts[1::2], strict=True)
         )
-        response = AssistantSpoke(
-            text=answer.text,
+        event = AssistantSpoke(
+            text=response.text,
             model=info.label,
             tokens=tokens,
-            calls=answer.calls,
-            reasoning=answer.reasoning,
-            usage=answer.usage,
+            calls=response.calls,
+            reasoning=response.reasoning,
+            usage=response.usage,
             estimate=estimate,
-            stop=answer.stop,
+            stop=response.stop,
             duration_ms=duration_ms,
             demo=info.demo,
-            verbatim=answer.verbatim,
+            verbatim=response.verbatim,
             short=tuple(masked.call for masked in masked_calls),
             short_tokens=tokens - saved if masked_calls else 0,
             window=info.window,
-            cache_lifetime_s=answer.cache_lifetime_s,
-            identifiers=await self._call_identifiers(answer),
-            effort=answer.effort,
+            cache_lifetime_s=response.cache_lifetime_s,
+            identifiers=await self._call_identifiers(response),
+            effort=response.effort,
         )
-        response = msgspec.structs.replace(response, cost=step_cost(info, response))
-        return response, await self._argument_contents(answer.calls, masked_calls)
+        event = msgspec.structs.replace(event, cost=step_cost(info, event), unpriced=step_unpriced(info))
+        return event, await self._argument_contents(response.calls, masked_calls)
 
-    async def _call_identifiers(self, answer: ModelResponse) -> tuple[str, ...]:
-        text = "\n".join([*(argument_text(call.arguments) for call in answer.calls), answer.text])
+    async def _call_identifiers(self, response: ModelResponse) -> tuple[str, ...]:
+        text = "\n".join([*(argument_text(call.arguments) for call in response.calls), response.text])
         if len(text) > _NAMES_THREAD_THRESHOLD:
             names = await asyncio.to_thread(_bounded_identifiers, text)
         else:
             names = _bounded_identifiers(text)
-        names_contents = any(call.name in (*CACHE_TOOLS, SHOW_OUTPUT) for call in answer.calls)
+        names_contents = any(call.name in (*CACHE_TOOLS, SHOW_OUTPUT) for call in response.calls)
         return _without_handles(names) if names_contents else names
 
     async def _argument_contents(
@@ -166,7 +166,7 @@ class Intake:
             text, digest, exact = _decode_result(result)
         window_text = result.model_text or text
         about, identifiers = await self._read_names(call.name, result, text)
-        answer = ToolAnswered(
+        output = ToolAnswered(
             call_id=call.id,
             name=call.name,
             text=window_text,
@@ -193,22 +193,22 @@ class Intake:
             identifiers=identifiers,
         )
         texts = (
-            [window_text, output_marker(answer)]
+            [window_text, output_marker(output)]
             if window_text == text
-            else [window_text, output_marker(answer), text]
+            else [window_text, output_marker(output), text]
         )
         counts = await self._counter.count(texts)
         full_tokens = counts[0] if window_text == text else counts[2]
-        image_tokens = sum(image.tokens for image in answer.images)
-        answer = msgspec.structs.replace(answer, tokens=counts[0] + image_tokens, marker_tokens=counts[1])
+        image_tokens = sum(image.tokens for image in output.images)
+        output = msgspec.structs.replace(output, tokens=counts[0] + image_tokens, marker_tokens=counts[1])
         if window_text != text and not result.recalled and not result.image:
-            answer = msgspec.structs.replace(answer, full_tokens=full_tokens + image_tokens)
+            output = msgspec.structs.replace(output, full_tokens=full_tokens + image_tokens)
         content = None
         if not result.recalled:
             size = image_tokens if result.image else full_tokens
-            content = Content(digest, result.content, call.name, answer.target, about, size)
+            content = Content(digest, result.content, call.name, output.target, about, size)
         return ReceivedOutput(
-            answer, content, text, full_tokens, _image_contents(answer, result, extra_images)
+            output, content, text, full_tokens, _image_contents(output, result, extra_images)
         )
 
     async def _read_names(self, tool: str, result: ToolResult, text: str) -> tuple[str, tuple[str, ...]]:
@@ -222,17 +222,17 @@ class Intake:
 
     def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window_size: int) -> bool:
         """Return True if an output is too large to be shown whole without a choice."""
-        answer = received.answer
-        if answer.recalled or answer.name in CACHE_TOOLS or (answer.images and not received.image_contents):
+        output = received.event
+        if output.recalled or output.name in CACHE_TOOLS or (output.images and not received.image_contents):
             return False
-        return policy.is_large(answer.tokens, window_size)
+        return policy.is_large(output.tokens, window_size)
 
     async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
         """Return the output as a preview of about the policy's tokens, ending with its marker."""
-        preview_text, tokens = await self.preview(received.text, received.answer, policy.preview_tokens)
-        image_tokens = sum(image.tokens for image in received.answer.images)
+        preview_text, tokens = await self.preview(received.text, received.event, policy.preview_tokens)
+        image_tokens = sum(image.tokens for image in received.event.images)
         return msgspec.structs.replace(
-            received.answer,
+            received.event,
             text=preview_text,
             tokens=tokens + image_tokens,
             whole=False,
@@ -240,10 +240,10 @@ class Intake:
             full_tokens=received.full_tokens + image_tokens,
         )
 
-    async def preview(self, text: str, answer: ToolAnswered, max_tokens: int) -> tuple[str, int]:
+    async def preview(self, text: str, output: ToolAnswered, max_tokens: int) -> tuple[str, int]:
         """Return a preview of an output's whole text in at most `max_tokens`, and its tokens."""
         previewed = PreviewInput(
-            answer.name, answer.digest, answer.marker_tokens, answer.exit_code, answer.handle_digits
+            output.name, output.digest, output.marker_tokens, output.exit_code, output.handle_digits
         )
         return await self.preview_content(text, previewed, max_tokens)
 
@@ -352,11 +352,11 @@ def _extra_images(result: ToolResult) -> tuple[Image, ...]:
 
 
 def _image_contents(
-    answer: ToolAnswered, result: ToolResult, extra_images: Sequence[Image]
+    output: ToolAnswered, result: ToolResult, extra_images: Sequence[Image]
 ) -> tuple[Content, ...]:
     """Return the images that came with a text as contents."""
     return tuple(
-        Content(image.digest, data, answer.name, answer.target, image.summary, image.tokens)
+        Content(image.digest, data, output.name, output.target, image.summary, image.tokens)
         for image, data in zip(extra_images, result.image_data, strict=True)
     )
 

@@ -49,7 +49,7 @@ class HeldOutput(msgspec.Struct, frozen=True):
     @property
     def extra_tokens(self) -> int:
         """Tokens that the full form takes beyond the preview."""
-        return max(0, self.received.answer.tokens - self.preview.tokens)
+        return max(0, self.received.event.tokens - self.preview.tokens)
 
 
 class FormDecision(msgspec.Struct, frozen=True):
@@ -160,7 +160,7 @@ class FormPrompt:
 
 
 def _describe_output(held_output: HeldOutput, offers_full: bool) -> LargeOutput:
-    answer, lines = held_output.received.answer, count_lines(held_output.received.text)
+    output, lines = held_output.received.event, count_lines(held_output.received.text)
     return LargeOutput(
-        answer.name, answer.target, answer.digest, answer.tokens, lines, offers_full, answer.exit_code
+        output.name, output.target, output.digest, output.tokens, lines, offers_full, output.exit_code
     )

@@ -38,13 +38,13 @@ class OutputForms:
         OutputFormUnavailable if it cannot have that form, StoreError if its bytes cannot be read, ModelError
         if no model wrote the extract.
         """
-        item, answer = self._output_in_window(seq)
-        text = await decode_text(await self._store.get(answer.digest), answer.digest)
+        item, output = self._output_in_window(seq)
+        text = await decode_text(await self._store.get(output.digest), output.digest)
         bill, session, is_used = CallBill(self._runtime.counter), self._runtime.session, False
         try:
-            event = await self._build_form(seq, answer, text, form, instructions, bill)
+            event = await self._build_form(seq, output, text, form, instructions, bill)
             is_used = True  # canceling no longer ends it
-            is_used = bool(await session.record_decided(lambda: self._events_to_record(item, answer, event)))
+            is_used = bool(await session.record_decided(lambda: self._events_to_record(item, output, event)))
         except HelixError:
             is_used = False
             raise
@@ -75,12 +75,12 @@ class OutputForms:
         return item, item.event
 
     async def _build_form(
-        self, seq: int, answer: ToolAnswered, text: str, form: Form, instructions: str, bill: CallBill
+        self, seq: int, output: ToolAnswered, text: str, form: Form, instructions: str, bill: CallBill
     ) -> FormChosen:
         match form:
             case "preview":
                 max_tokens = self._runtime.policy.preview_tokens
-                preview_text, tokens = await self._intake.preview(text, answer, max_tokens)
+                preview_text, tokens = await self._intake.preview(text, output, max_tokens)
                 return FormChosen(seq, form, preview_text, tokens)
             case "full":
                 tokens = await self._runtime.count_tokens(text)
@@ -89,18 +89,18 @@ class OutputForms:
             raise OutputFormUnavailable(
                 _text("The extract needs instructions."), fix=_text("Describe what it must contain.")
             )
-        self._runtime.session.publish(IntakeProgress("extract", (answer.call_id,)))
+        self._runtime.session.publish(IntakeProgress("extract", (output.call_id,)))
         try:
-            return await self._build_extract(seq, answer, text, instructions.strip(), bill)
+            return await self._build_extract(seq, output, text, instructions.strip(), bill)
         finally:
             self._runtime.session.publish(IntakeProgress("idle"))
 
     async def _build_extract(
-        self, seq: int, answer: ToolAnswered, text: str, instructions: str, bill: CallBill
+        self, seq: int, output: ToolAnswered, text: str, instructions: str, bill: CallBill
     ) -> FormChosen:
         started_at_ms = self._runtime.clock()
         tokens = await self._runtime.count_tokens(text)
-        source = OutputSource.from_answer(answer, text, tokens)
+        source = OutputSource.from_answer(output, text, tokens)
         extract = await self._extractor.extract(source, instructions, bill)
         if extract.rejection:
             raise OutputFormUnavailable(
@@ -125,7 +125,7 @@ class OutputForms:
         )
 
     def _events_to_record(
-        self, item: LogItem, answer: ToolAnswered, event: FormChosen
+        self, item: LogItem, output: ToolAnswered, event: FormChosen
     ) -> tuple[FormChosen, ...]:
         """Return the event to record; empty if the output already has that form.
 
@@ -133,7 +133,7 @@ class OutputForms:
         """
         self._output_in_window(item.seq)
         transcript = self._runtime.transcript
-        if output_text(item, answer, transcript) == event.text:
+        if output_text(item, output, transcript) == event.text:
             return ()
         _, gauge = self._rewriter.measure()
         added_tokens = round((event.tokens + FRAMING_TOKENS - transcript.entry_tokens(item)) * gauge.ratio)

@@ -45,16 +45,16 @@ class IntakeGate:
     async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
         """Record an output, or store a large one and add it to `batch` with a preview as the default."""
         policy, frame = self._runtime.policy, self._runtime.frame
-        answer = received.answer
+        output = received.event
         contents = received.contents
         if self._intake.needs_choice(received, policy, frame.info.window):
-            answer = await self._intake.as_preview(received, policy)
+            output = await self._intake.as_preview(received, policy)
             if _should_ask(policy):
-                batch.append(HeldOutput(received, answer))
-                await self._runtime.session.record(OutputHeld(answer), contents=contents)
+                batch.append(HeldOutput(received, output))
+                await self._runtime.session.record(OutputHeld(output), contents=contents)
                 return
         await self._runtime.session.record(
-            answer, contents=contents, recalls=[] if contents else [answer.digest]
+            output, contents=contents, recalls=[] if contents else [output.digest]
         )
 
     async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
@@ -152,16 +152,16 @@ class IntakeGate:
             return await self._with_model_note(preview, decision.model_note)
         match choice.form:
             case "full":
-                return replace(held_output.received.answer, chosen="agent")
+                return replace(held_output.received.event, chosen="agent")
             case "preview":
                 return replace(held_output.preview, chosen="agent")
         started_at_ms = self._runtime.clock()
-        answer = await self._extract(held_output, choice.instructions, deadline, bill)
-        if answer.form != "compact":
-            late = answer.chosen == "timeout"
+        output = await self._extract(held_output, choice.instructions, deadline, bill)
+        if output.form != "compact":
+            late = output.chosen == "timeout"
             note = extract_note(choice.instructions, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
-            answer = await self._with_model_note(answer, note)
-        return replace(answer, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
+            output = await self._with_model_note(output, note)
+        return replace(output, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
 
     async def _with_model_note(self, preview: ToolAnswered, reason: str) -> ToolAnswered:
         """Return a preview that says at its end why it is not in the form that the model chose."""
@@ -176,7 +176,7 @@ class IntakeGate:
     ) -> ToolAnswered:
         """Return the extract, or the preview with the reason why there is none."""
         source = OutputSource.from_answer(
-            held_output.received.answer, held_output.received.text, held_output.received.full_tokens
+            held_output.received.event, held_output.received.text, held_output.received.full_tokens
         )
         try:
             async with asyncio.timeout_at(deadline):
@@ -193,19 +193,19 @@ class IntakeGate:
         except Exception as error:
             log.warning("an extraction failed unexpectedly", exc_info=True)
             return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")
-        answer = replace(
+        output = replace(
             held_output.preview,
             intake_model=extract.model,
             intake_note=extract.rejection or extract.fallback_reason,
         )
         if extract.rejection:
-            return answer
-        return replace(answer, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
+            return output
+        return replace(output, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
 
 
-def _with_cost(answer: ToolAnswered, spent: Spending) -> ToolAnswered:
+def _with_cost(output: ToolAnswered, spent: Spending) -> ToolAnswered:
     return replace(
-        answer,
+        output,
         intake_tokens=spent.tokens,
         intake_cached=spent.cached,
         intake_cost=spent.cost,

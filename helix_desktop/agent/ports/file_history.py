@@ -73,7 +73,7 @@ class FileHistory(Protocol):
         """Return the files at paths whose content cannot be brought back if a tool changes it, and why."""
         ...
 
-    async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
+    async def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made."""
         ...
 

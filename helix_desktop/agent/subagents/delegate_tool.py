@@ -85,8 +85,9 @@ def _parse_arguments(text: str) -> DelegateArguments:
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         reason = str(error).replace("`$.", "`").replace(" - at `$`", "")
         models = ", ".join(get_args(ModelRole))
+        is_json = isinstance(error, msgspec.ValidationError)
         raise ToolError(
-            f"{DELEGATE} was called with wrong arguments.",
+            f"{DELEGATE} was called with wrong arguments{'' if is_json else ': not valid JSON'}.",
             f"{reason}.",
             f"It takes task, title?, model? (one of {models}).",
         ) from error

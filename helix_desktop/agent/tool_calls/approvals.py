@@ -20,6 +20,7 @@ from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionRule
 
 _USER_SAYS = " The user says: "
+_RULE_SAYS = " A saved rule says: "
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 
 
@@ -178,6 +179,11 @@ def denial_reason(model_text: str) -> str:
     return model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
 
 
+def denying_rule(model_text: str) -> str:
+    """Return the saved rule that denied a call, in what the model reads of it; empty: none."""
+    return model_text.partition(f"{DENIED}{_RULE_SAYS}")[2].removesuffix(".")
+
+
 def _takes_long(ask: ApprovalRequest) -> bool:
     places = len(ask.coverage.places) if ask.coverage else 0
     return len(ask.subject) > _LONG_COMMAND or places > _MANY_PLACES
@@ -200,7 +206,7 @@ def _evaluate(
 def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
     rule = decision.rule
     if decision.effect == "deny":
-        model_text = REFUSED_IN_PLAN if rule is None else f"{DENIED} A saved rule says: {rule.text}."
+        model_text = REFUSED_IN_PLAN if rule is None else f"{DENIED}{_RULE_SAYS}{rule.text}."
         return ApprovalOutcome("deny", rule.text if rule else "", decision.mode, model_text=model_text)
     if rule is None:
         return ApprovalOutcome("once", mode=decision.mode)

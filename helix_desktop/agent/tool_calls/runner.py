@@ -127,9 +127,9 @@ class ToolRunner:
             started_at_ms = self._runtime.clock() - output.duration_ms
             received = await self._received(call, result, started_at_ms)
             answer = msgspec.structs.replace(
-                received.answer, outcome="interrupted"
+                received.event, outcome="interrupted"
             )  # the user stopped nothing
-            await self._gate.receive(msgspec.structs.replace(received, answer=answer), [])
+            await self._gate.receive(msgspec.structs.replace(received, event=answer), [])
         await self._partial_outputs.end()
 
     async def _answer(

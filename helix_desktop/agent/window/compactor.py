@@ -122,27 +122,13 @@ class Compactor:
             if is_due and self._usage().pressure == "none":
                 await self.unused.record(self._summarizer.spent)  # other rewrites have made the room
             else:
-                await self._record_failure(error)
+                await self._runtime.session.record(self._summarizer.failure(HandoverFailed, error))
             return False
         except SpendNotApproved:
             return False
         finally:
             self.is_running, self._approve = False, approve_any
             self._publish_phase("idle")
-
-    async def _record_failure(self, error: CompactionRefused) -> None:
-        spending = self._summarizer.spent
-        failure = HandoverFailed(
-            error.what,
-            error.why,
-            spending.tokens,
-            spending.cost,
-            estimated=spending.estimated,
-            unpriced=spending.unpriced,
-        )
-        if isinstance(error, SummaryRefused):
-            failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
-        await self._runtime.session.record(failure)
 
     def _usage(self) -> UsageGauge:
         transcript, policy, frame = self._runtime.transcript, self._runtime.policy, self._runtime.frame

@@ -108,16 +108,16 @@ class Handovers:
                 return False
             cut = plan.cut
 
-    def answer_request(self, answer: SpendReply) -> None:
+    def answer_request(self, reply: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open.
 
         If refused, the window stays as it is until it is full; then room is made without a model.
         """
-        if not self._job.answer_request(answer == "allow") or answer == "refuse":
+        if not self._job.answer_request(reply == "allow") or reply == "refuse":
             return
         plan = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
         if plan is not None:
-            self._start_due(plan.cut, ask_model=answer == "allow")
+            self._start_due(plan.cut, ask_model=reply == "allow")
 
     async def cuts(self, upto: int = 0) -> list[CutPoint]:
         """Return all legal cuts for a handover on request: first the one to propose, then the furthest first.

@@ -90,9 +90,9 @@ class Observations:
             self._is_manual = is_manual
             self._job.start(lambda: self._observer.run(event_range, is_manual, self._job.require_approval))
 
-    def answer_request(self, answer: SpendReply) -> None:
+    def answer_request(self, reply: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open."""
-        if not self._job.answer_request(answer == "allow") or answer == "refuse":
+        if not self._job.answer_request(reply == "allow") or reply == "refuse":
             return
         event_range = self._observer.find_possible() if self._is_manual else self._observer.find_due()
         if event_range is not None:

@@ -31,7 +31,7 @@ from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES
 from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
+from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
@@ -103,18 +103,7 @@ class Observer:
         try:
             return await self._distill(event_range, is_manual)
         except CompactionRefused as error:
-            spending = self._summarizer.spent
-            event = ObservationsFailed(
-                error.what,
-                error.why,
-                spending.tokens,
-                spending.cost,
-                estimated=spending.estimated,
-                unpriced=spending.unpriced,
-            )
-            if isinstance(error, SummaryRefused):
-                event = msgspec.structs.replace(event, problem=error.problem, refused=error.text)
-            await self._runtime.session.record(event)
+            await self._runtime.session.record(self._summarizer.failure(ObservationsFailed, error))
             return None
         except SpendNotApproved:
             return None

@@ -32,6 +32,7 @@ from helix_desktop.domain.errors import (
     ModelError,
     SummaryRefused,
 )
+from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -44,6 +45,7 @@ from helix_desktop.domain.translatable_text import (
 _text = TextContext("Agent")
 
 T = TypeVar("T")
+F = TypeVar("F", HandoverFailed, ObservationsFailed)
 OnPartialText = Callable[[str], None]
 """Called with the partial text of the answer so far."""
 
@@ -102,6 +104,20 @@ class Summarizer:
             return await attempt.run(task, roles.summary_models, on_estimate)
         finally:
             self.spent = attempt.spent
+
+    def failure(self, event: type[F], error: CompactionRefused) -> F:
+        """Return the event of a failed attempt, with what the newest one spent."""
+        refusal = error if isinstance(error, SummaryRefused) else None
+        return event(
+            error.what,
+            error.why,
+            self.spent.tokens,
+            self.spent.cost,
+            problem=refusal.problem if refusal else None,
+            refused=refusal.text if refusal else "",
+            estimated=self.spent.estimated,
+            unpriced=self.spent.unpriced,
+        )
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
         """Return the cost estimate of a summary task."""

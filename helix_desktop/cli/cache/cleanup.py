@@ -14,7 +14,7 @@ from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.retention import CleanupPlan, RetentionRule
+from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, RetentionRule, TrashContents
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -92,7 +92,8 @@ async def trash(args: argparse.Namespace, services: AppServices, workspace: Open
     """Run `cache trash`: list the trash, or delete its contents."""
     retention = workspace.store.retention
     if args.empty:
-        result = await retention.empty_trash()
+        deletion = await retention.delete_permanently(*_ids(await retention.trash()))
+        result = CleanupResult(deletion.digests, deletion.sessions, deletion.freed)
         await services.history_storage(workspace.id).clean_up()
         if args.json:
             print_out(json.dumps(as_builtins(result), indent=1))
@@ -160,9 +161,9 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
     selected = dict.fromkeys(_match_prefix(candidates, prefix) for prefix in args.ids)
     digests = [item_id for item_id in selected if item_id not in sessions]
     chosen_sessions = [item_id for item_id in selected if item_id in sessions]
+    history = services.history_storage(workspace.id)
     deletion = await retention.delete_permanently(digests, chosen_sessions, dry_run=not args.yes)
-    if args.yes:
-        await services.history_storage(workspace.id).clean_up()
+    versions = await (history.clean_up() if args.yes else history.plan_deletion(deletion.sessions))
     if args.json:
         print_out(json.dumps({**as_builtins(deletion), "deleted": args.yes}, indent=1))
         return 0
@@ -171,9 +172,14 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
         print_out(tr("Permanently deleted: {totals}", totals=totals))
         return 0
     print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
-    for line in (*deletion_lines(deletion), tr("This can't be undone.")):
+    for line in (*deletion_lines(deletion, versions), tr("This can't be undone.")):
         print_out(line)
     return 0
+
+
+def _ids(trash: TrashContents) -> tuple[list[str], list[str]]:
+    """Return the digests and the ids of the sessions in the trash."""
+    return [entry.digest for entry in trash.entries], [session.id for session in trash.sessions]
 
 
 def _totals_text(entries: int, sessions: int, size: int | None = None) -> str:

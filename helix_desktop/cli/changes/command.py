@@ -15,7 +15,7 @@ from helix_desktop.cli.changes.lines import changes_lines, plan_lines
 from helix_desktop.cli.changes.selection import (
     check_turn,
     files_of,
-    find_step,
+    find_capture,
     last_revert,
     no_such_changes,
     select,
@@ -45,12 +45,12 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     found = await workspace.changes.of_session(await _session(args, workspace))
     check_turn(args, found)
     paths = files_of(args)
-    steps = {find_step(args.step, found).capture} if args.step else None
+    ids = {find_capture(args.step, found).capture_id} if args.step else None
     rows = [
         row
         for row in found.captures
         if args.turn in (None, row.turn)
-        and (steps is None or row.capture in steps)
+        and (ids is None or row.capture_id in ids)
         and (not paths or any(change.path in paths for change in row.changes))
     ]
     if args.json:
@@ -71,7 +71,7 @@ async def _diff(args: argparse.Namespace, services: AppServices, workspace: Open
     patch = await workspace.changes.patch(session_id, selection)
     if args.json:
         print_out(
-            json.dumps({"session": session_id, "captures": selection.captures, "patch": patch}, indent=1)
+            json.dumps({"session": session_id, "captures": selection.capture_ids, "patch": patch}, indent=1)
         )
         return 0
     return _print_patch(patch)
@@ -120,9 +120,9 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     session_id = await _session(args, workspace)
     found = await workspace.changes.of_session(session_id)
-    step = find_step(args.step, found) if args.step else last_revert(found)
+    capture = find_capture(args.step, found) if args.step else last_revert(found)
     return await _carry_out(
-        args, workspace, session_id, await workspace.changes.plan_redo(session_id, step.capture)
+        args, workspace, session_id, await workspace.changes.plan_redo(session_id, capture.capture_id)
     )
 
 

@@ -16,7 +16,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Command line")
 text = TextContext("Command line")
 
-_SHORT_ID = 8  # digits of a step's id
+_SHORT_ID = 8  # digits of a capture's id
 _KINDS: dict[ChangeKind, TranslatableText] = {
     "created": text("created"),
     "deleted": text("deleted"),
@@ -27,7 +27,7 @@ _KINDS: dict[ChangeKind, TranslatableText] = {
 
 
 def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> Iterator[str]:
-    """Yield the steps by turn, with the files of each, and how the files of the session stand."""
+    """Yield the captures by turn, with the files of each, and how the files of the session stand."""
     statuses = {file.path: file.status for file in changes.files}
     turn = None
     for row in rows:
@@ -61,7 +61,7 @@ def _turn_line(row: RecordedChanges) -> str:
 def _step_line(row: RecordedChanges) -> str:
     lines = f"+{row.added_lines} -{row.removed_lines}" if row.added_lines or row.removed_lines else ""
     parts = [
-        f"{row.capture[:_SHORT_ID]}  {_maker(row)}",
+        f"{row.capture_id[:_SHORT_ID]}  {_maker(row)}",
         f"e{row.seq}" if row.seq else "",
         lines,
         tr("found after a crash") if row.is_after_crash else "",

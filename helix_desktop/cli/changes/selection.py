@@ -23,16 +23,16 @@ def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection
     """Return the selection that the options describe. Raises InvalidInput if it has no changes."""
     check_turn(args, changes)
     paths = files_of(args)
-    captures = (find_step(args.step, changes).capture,) if args.step else changes.by_agent(args.turn)
+    ids = (find_capture(args.step, changes).capture_id,) if args.step else changes.by_agent(args.turn)
     if paths:
-        captures = tuple(
-            row.capture
+        ids = tuple(
+            row.capture_id
             for row in changes.captures
-            if row.capture in captures and any(change.path in paths for change in row.changes)
+            if row.capture_id in ids and any(change.path in paths for change in row.changes)
         )
-    if not captures:
+    if not ids:
         raise no_such_changes()
-    return RevertSelection(captures, paths, scope=_scope(args))
+    return RevertSelection(ids, paths, scope=_scope(args))
 
 
 def no_such_changes() -> InvalidInput:
@@ -53,9 +53,9 @@ def check_turn(args: argparse.Namespace, changes: SessionChanges) -> None:
         )
 
 
-def find_step(prefix: str, changes: SessionChanges) -> RecordedChanges:
-    """Return the step whose id begins so. Raises InvalidInput for none or several."""
-    found = [row for row in changes.captures if row.capture.startswith(prefix)]
+def find_capture(prefix: str, changes: SessionChanges) -> RecordedChanges:
+    """Return the capture whose id begins so. Raises InvalidInput for none or several."""
+    found = [row for row in changes.captures if row.capture_id.startswith(prefix)]
     if len(found) == 1:
         return found[0]
     if found:

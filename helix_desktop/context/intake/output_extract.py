@@ -29,16 +29,16 @@ class OutputSource(msgspec.Struct, frozen=True):
     handle_digits: int = HEX_DIGITS  # of its digest, by which the marker names it
 
     @classmethod
-    def from_answer(cls, answer: ToolAnswered, text: str, tokens: int) -> OutputSource:
+    def from_answer(cls, output: ToolAnswered, text: str, tokens: int) -> OutputSource:
         """Return the source for a recorded output, with its whole text."""
         return cls(
             text,
             tokens,
-            answer.digest,
-            answer.name,
-            answer.target,
-            answer.exit_code,
-            answer.handle_digits,
+            output.digest,
+            output.name,
+            output.target,
+            output.exit_code,
+            output.handle_digits,
         )
 
     @property

@@ -96,7 +96,7 @@ def logged_changes(session_id: str, log: Iterable[RecordedEvent]) -> LoggedChang
                 call = calls.get(event.call_id)
                 changes = replace(
                     _described(place, event, call, targets.get(event.call_id, "")),
-                    capture=event.capture,
+                    capture_id=event.capture,
                     seq=recorded.seq,
                     at_ms=recorded.at,
                     place=recorded.seq,
@@ -126,12 +126,12 @@ def _described(
 
 def with_unrecorded(own: LoggedChanges, unrecorded: Sequence[CapturedChanges]) -> LoggedChanges:
     """Return what a log says with captures that it does not have yet: another process writes it."""
-    there = {capture.changes.capture for capture in own.captures}
+    there = {capture.changes.capture_id for capture in own.captures}
     new = tuple(
         LoggedCapture(
             replace(
                 _described(own.end, capture, own.calls.get(capture.call_id)),
-                capture=capture.id,
+                capture_id=capture.id,
                 at_ms=capture.created_ms,
             ),
             capture.changes,
@@ -166,7 +166,7 @@ def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -
 
     logs = [own.captures, *(of_subagent(session_id, logged) for session_id, logged in subagents.items())]
     merged = heapq.merge(*logs, key=lambda capture: (capture.changes.at_ms, capture.changes.place))
-    return tuple({capture.changes.capture: capture for capture in merged}.values())
+    return tuple({capture.changes.capture_id: capture for capture in merged}.values())
 
 
 def session_changes(
@@ -181,7 +181,9 @@ def session_changes(
     rows = [
         replace(
             row,
-            reverted=tuple(change.path for change in row.changes if (row.capture, change.path) in reverted),
+            reverted=tuple(
+                change.path for change in row.changes if (row.capture_id, change.path) in reverted
+            ),
         )
         for row in rows
     ]
@@ -218,16 +220,16 @@ def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place
             flip(target, at)
 
     for number, row in enumerate(rows):
-        captures[row.capture] = row
+        captures[row.capture_id] = row
         for change in row.changes:
             states[change.path] = change.after
             if row.source in ("tool", "command"):
-                by_path.setdefault(change.path, []).append(row.capture)
+                by_path.setdefault(change.path, []).append(row.capture_id)
         for place in _taken_back(row, captures, states, by_path, reverted):
             if row.scope == "rewind" and place in reverted:
                 continue
             flip(place, number)
-            flipped.setdefault((row.capture, place[1]), []).append(place)
+            flipped.setdefault((row.capture_id, place[1]), []).append(place)
     return reverted, redone
 
 
@@ -264,7 +266,7 @@ def _rewound(
             first.setdefault(change.path, change.before)
     is_back = {path for path, state in first.items() if path in changed or states[path] == state}
     return [
-        (row.capture, change.path)
+        (row.capture_id, change.path)
         for row in reversed(rows)
         for change in row.changes
         if change.path in is_back
@@ -276,12 +278,12 @@ def _targets(
 ) -> dict[str, list[tuple[str, FileChange]]]:
     """Return what a revert names, by path: captures with their changes that it turns around, in order."""
     targets: dict[str, list[tuple[str, FileChange]]] = {}
-    for capture in dict.fromkeys(row.reverts):
-        target = captures.get(capture)
+    for capture_id in dict.fromkeys(row.reverts):
+        target = captures.get(capture_id)
         for change in target.changes if target is not None else ():
-            is_back = (capture, change.path) in reverted
+            is_back = (capture_id, change.path) in reverted
             if target is not None and is_back == _is_redo(row, target):
-                targets.setdefault(change.path, []).append((capture, change))
+                targets.setdefault(change.path, []).append((capture_id, change))
     return targets
 
 
@@ -303,7 +305,7 @@ def _files(rows: Sequence[RecordedChanges], accepted: Sequence[ChangesAccepted])
             summaries[path] = replace(
                 summary,
                 after=change.after,
-                captures=(*summary.captures, row.capture),
+                capture_ids=(*summary.capture_ids, row.capture_id),
                 by_user=summary.by_user or row.source == "outside",
                 is_covered=summary.is_covered and change.is_covered,
             )
@@ -337,34 +339,36 @@ def selected_changes(
     some hunks of a selected change is taken back with it: so the path is as the change left it before that is
     taken back itself.
     """
-    ids, paths = set(selection.captures), frozenset(selection.paths)
-    standing = {(row.capture, change.path) for row in rows for change in row.changes if row.capture in ids}
-    standing -= {(row.capture, path) for row in rows for path in row.reverted}
+    ids, paths = set(selection.capture_ids), frozenset(selection.paths)
+    standing = {
+        (row.capture_id, change.path) for row in rows for change in row.changes if row.capture_id in ids
+    }
+    standing -= {(row.capture_id, path) for row in rows for path in row.reverted}
     for row in rows:
-        places = {(capture, change.path) for capture in row.reverts for change in row.changes}
+        places = {(capture_id, change.path) for capture_id in row.reverts for change in row.changes}
         if row.scope == "hunk" and not standing.isdisjoint(places) and not with_reverted:
-            ids.add(row.capture)
+            ids.add(row.capture_id)
     _, redone = _standing(rows)
     changes: list[tuple[int, FileChange]] = []
-    captures: list[str] = []
+    capture_ids: list[str] = []
     for number, row in enumerate(rows):
         left_out = frozenset() if with_reverted else frozenset(row.reverted)
         found = [
-            (redone.get((row.capture, change.path), number), change)
+            (redone.get((row.capture_id, change.path), number), change)
             for change in row.changes
-            if row.capture in ids and change.path not in left_out and (not paths or change.path in paths)
+            if row.capture_id in ids and change.path not in left_out and (not paths or change.path in paths)
         ]
         if found:
             changes += found
-            captures.append(row.capture)
-    return [change for _, change in sorted(changes, key=itemgetter(0))], captures
+            capture_ids.append(row.capture_id)
+    return [change for _, change in sorted(changes, key=itemgetter(0))], capture_ids
 
 
 def changes_after(rows: Iterable[RecordedChanges], seq: int) -> tuple[list[FileChange], list[str]]:
-    """Return what the agent and reverts changed behind event `seq`, joined by path, and their captures."""
+    """Return what the agent and reverts changed behind event `seq`, joined by path, and their ids."""
     later = [row for row in rows if row.place > seq and row.source != "outside"]
     changes = joined_changes(change for row in later for change in row.changes)
-    return changes, [row.capture for row in later]
+    return changes, [row.capture_id for row in later]
 
 
 def joined_changes(changes: Iterable[FileChange]) -> list[FileChange]:

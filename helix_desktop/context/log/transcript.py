@@ -143,8 +143,8 @@ class Transcript(WindowMessages):
                 self._apply_standing_texts(recorded.seq, event)
             case FilesChanged() as changed:
                 self.staleness.apply(recorded.seq, changed)
-            case ChangesRecorded(capture=capture):
-                self.captures[capture] = recorded.seq
+            case ChangesRecorded(capture=capture_id):
+                self.captures[capture_id] = recorded.seq
             case HoldSet(on=on):
                 self.on_hold = on
             case _:

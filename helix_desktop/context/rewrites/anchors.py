@@ -192,9 +192,9 @@ class IdentifierIndex:
         """
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
-        most_used, most_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
-        prices = self._prices(self._used, islice(used, most_used), _USED_FACTOR)
-        prices += self._prices(self._unused, islice(unused, most_seen))
+        max_used, max_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
+        prices = self._prices(self._used, islice(used, max_used), _USED_FACTOR)
+        prices += self._prices(self._unused, islice(unused, max_seen))
         return self._line(title, prices, max_tokens)
 
     def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:

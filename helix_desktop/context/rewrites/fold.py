@@ -22,8 +22,8 @@ from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
-    InWork,
     SweepPlan,
+    WorkingSet,
     names_line_tokens,
     rewrite_price,
 )
@@ -171,7 +171,7 @@ def _place(item: LogItem) -> tuple[int, bool]:
 
 def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[int, bool]]:
     """Return where messages are that sweeps spare because the running turn works on them."""
-    in_work = InWork.of(transcript, policy)
+    in_work = WorkingSet.of(transcript, policy)
     items = (transcript.item(seq) for seq in in_work.seqs.keys() - transcript.masked)
     return {
         _place(item)

@@ -13,7 +13,7 @@ from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.command_lines import shown_command
+from helix_desktop.context.summaries.command_lines import short_command
 from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
     cut_between_words,
@@ -24,10 +24,10 @@ from helix_desktop.context.summaries.conclusions import (
 )
 from helix_desktop.context.summaries.informative_lines import described_result, short_text
 from helix_desktop.context.summaries.ledger_entries import LEGEND
-from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_tokens
+from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, RepeatedBlock, quoted_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.files.command import is_test_command
+from helix_desktop.domain.files.command_use import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
@@ -165,9 +165,9 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
     return lines
 
 
-def _quoted_parts(parts: Sequence[str | Repeat]) -> str:
+def _quoted_parts(parts: Sequence[str | RepeatedBlock]) -> str:
     """Return a message of the user, each of its repeats as a line of the note's own."""
-    texts = (part.mark if isinstance(part, Repeat) else _quote_lookalikes(part) for part in parts)
+    texts = (part.mark if isinstance(part, RepeatedBlock) else _quote_lookalikes(part) for part in parts)
     return "\n".join(filter(None, texts))
 
 
@@ -209,11 +209,11 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
                 text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
                 text_line = _quote_lookalikes(text)
-            case ToolAnswered(reply=QuestionReply() as reply) as answer:
-                text_line = _reply_line(answer, reply)
-            case ToolAnswered() as answer:
-                phrase = _call_phrase(answer, paths)
-                done.append(_Call(item.seq, " ".join(answer.name.split()), phrase, _has_more(answer, phrase)))
+            case ToolAnswered(reply=QuestionReply() as reply) as output:
+                text_line = _reply_line(output, reply)
+            case ToolAnswered() as output:
+                phrase = _call_phrase(output, paths)
+                done.append(_Call(item.seq, " ".join(output.name.split()), phrase, _has_more(output, phrase)))
             case _:
                 pass
         if text_line:
@@ -223,9 +223,9 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
     return lines + _call_lines(done)
 
 
-def _reply_line(answer: ToolAnswered, reply: QuestionReply) -> str:
+def _reply_line(output: ToolAnswered, reply: QuestionReply) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
-    question = ellipsize(answer.target, _TARGET_CAP)
+    question = ellipsize(output.target, _TARGET_CAP)
     return f"user: {decision_text(question, reply) or f'{question} – skipped'}"
 
 
@@ -248,58 +248,58 @@ def _call_lines(calls: Sequence[_Call]) -> list[str]:
     return [f"{label}: " + "".join(parts).lstrip("; ")]
 
 
-def _has_more(answer: ToolAnswered, phrase: str) -> bool:
+def _has_more(output: ToolAnswered, phrase: str) -> bool:
     """Return True if a call's output says more than the note: it is large, or its result is not there."""
-    is_change = answer.ok and tool_kind(answer.name) in ("write", "edit")
-    has_result = _RESULT in phrase.removeprefix(target_in_note(answer))
-    return bool(answer.digest) and (answer.size >= _LARGE_BYTES or not (is_change or has_result))
+    is_change = output.ok and tool_kind(output.name) in ("write", "edit")
+    has_result = _RESULT in phrase.removeprefix(target_in_note(output))
+    return bool(output.digest) and (output.size >= _LARGE_BYTES or not (is_change or has_result))
 
 
-def target_in_note(answer: ToolAnswered) -> str:
+def target_in_note(output: ToolAnswered) -> str:
     """Return what a note says of what a call was about, where it says most."""
-    return _target_in_note(answer.target, answer.name)
+    return _target_in_note(output.target, output.name)
 
 
 @lru_cache(maxsize=_REMEMBERED_TARGETS)
 def _target_in_note(target: str, tool: str) -> str:
     if tool_kind(tool) == "command":
-        return shown_command(target[:_READ_CHARS], _COMMAND_CAP)
+        return short_command(target[:_READ_CHARS], _COMMAND_CAP)
     return ellipsize(" ".join(target[:_READ_CHARS].split()), _TARGET_CAP)
 
 
-def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
+def _call_phrase(output: ToolAnswered, paths: set[str]) -> str:
     """Return a call in a few words: a path stands whole the first time, then by its last part."""
-    target = target_in_note(answer)
+    target = target_in_note(output)
     if target in paths and " " not in target:
         target = target.rstrip("/").rpartition("/")[2]
-    elif tool_kind(answer.name) != "command":
+    elif tool_kind(output.name) != "command":
         paths.add(target)
-    size = f" {answer.size // _KILO}K" if answer.size >= _LARGE_BYTES else ""
-    failed = f" exit {answer.exit_code}" if answer.exit_code else "" if answer.ok else " failed"
-    return f"{target}{size}{failed}{_short_result(answer)}".strip()
+    size = f" {output.size // _KILO}K" if output.size >= _LARGE_BYTES else ""
+    failed = f" exit {output.exit_code}" if output.exit_code else "" if output.ok else " failed"
+    return f"{target}{size}{failed}{_short_result(output)}".strip()
 
 
-def _short_result(answer: ToolAnswered) -> str:
+def _short_result(output: ToolAnswered) -> str:
     """Return what a call gave in a few words, a test's last informative line, or how much a lookup found.
 
     Of a change of a file only an error says something. What looks like a secret stays in its output alone,
     which the user can have forgotten.
     """
-    source = answer.text
-    result = short_text(answer.text, _SHORT_RESULT) if answer.text.strip() else "nothing"
-    result = result if answer.size < _LARGE_BYTES else ""  # of a large one the text is a part
-    if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
+    source = output.text
+    result = short_text(output.text, _SHORT_RESULT) if output.text.strip() else "nothing"
+    result = result if output.size < _LARGE_BYTES else ""  # of a large one the text is a part
+    if tool_kind(output.name) in ("write", "edit") and find_error(result) is None:
         return ""
-    if not result and _has_result_in_description(answer):
-        about = without_direction_signs(answer.about)
-        source, result = about, ellipsize(described_result(about, answer.exit_code), _SHORT_RESULT)
+    if not result and _has_result_in_description(output):
+        about = without_direction_signs(output.about)
+        source, result = about, ellipsize(described_result(about, output.exit_code), _SHORT_RESULT)
     return f"{_RESULT}{_quote_result(result)}" if result and not _has_secret(source) else ""
 
 
-def _has_result_in_description(answer: ToolAnswered) -> bool:
+def _has_result_in_description(output: ToolAnswered) -> bool:
     """Return True if the description of a large output is its result: of tests, or of a symbol's lookup."""
-    is_test = tool_kind(answer.name) == "command" and is_test_command(answer.target)
-    return is_test or is_symbol_lookup(answer.name)
+    is_test = tool_kind(output.name) == "command" and is_test_command(output.target)
+    return is_test or is_symbol_lookup(output.name)
 
 
 # Asked when the answer comes, and again for its note.

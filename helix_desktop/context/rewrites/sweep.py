@@ -33,7 +33,7 @@ class SweepPlan(msgspec.Struct, frozen=True):
     rent: float = 0.0
 
 
-class InWork(msgspec.Struct, frozen=True):
+class WorkingSet(msgspec.Struct, frozen=True):
     """The messages that the running turn works on, and the newest of them in so many tokens together.
 
     `seqs` has each with the newest message that worked on it. In a small window other outputs would push the
@@ -44,7 +44,7 @@ class InWork(msgspec.Struct, frozen=True):
     newest: Set[int]
 
     @classmethod
-    def of(cls, transcript: Transcript, policy: ContextPolicy) -> InWork:
+    def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
         """Return those of a session."""
         seqs = transcript.worked_on
         max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
@@ -94,7 +94,7 @@ def sweep_candidates(
     own. Masked is a state: a marker is never a candidate again (invariant 5).
     """
     candidates = []
-    in_work = InWork.of(transcript, policy)
+    in_work = WorkingSet.of(transcript, policy)
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
     pinned = transcript.rewrites.pinned
@@ -130,7 +130,7 @@ def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
 
 
 def _eligible_since(
-    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: InWork
+    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: WorkingSet
 ) -> int | None:
     """Return the model call from which a message may become markers; None while it may not.
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.command_lines import shown_command, whole_command
+from helix_desktop.context.summaries.command_lines import short_command, whole_command
 from helix_desktop.context.summaries.informative_lines import (
     described_result,
     error_line,
@@ -93,34 +93,34 @@ class Ledger(msgspec.Struct):
                 content = AttachedContent(attachment.label, attachment.digest, item.seq)
                 self.attached[attachment.digest] = content
 
-    def _add_answer(self, answer: ToolAnswered, seq: int) -> None:
-        kind = tool_kind(answer.name)
-        self.failures.pop((answer.name, answer.target), None)
+    def _add_answer(self, output: ToolAnswered, seq: int) -> None:
+        kind = tool_kind(output.name)
+        self.failures.pop((output.name, output.target), None)
         if kind == "command":
-            self._add_command(answer, seq)
-        elif not answer.ok:
-            text = error_line(answer.text) or answer.first_line
-            failure = Failure(answer.name, answer.target, text, seq, answer.digest)
-            self.failures[answer.name, answer.target] = failure
-        elif deletes_file(answer):
-            self._add_file(answer.target, "", "", seq, "deleted")
-        elif answer.target and kind in FLAGS and not is_task_tool(answer.name):
-            call = self._call_of(answer) if kind in _WITH_CONTENT else UNKNOWN_CALL
-            is_part = kind == "read" and returned_part(answer, call)
-            missing = lookup_failure(answer, kind) if kind in _LOOKUPS else None
-            for path in target_paths(answer.target, kind):
+            self._add_command(output, seq)
+        elif not output.ok:
+            text = error_line(output.text) or output.first_line
+            failure = Failure(output.name, output.target, text, seq, output.digest)
+            self.failures[output.name, output.target] = failure
+        elif deletes_file(output):
+            self._add_file(output.target, "", "", seq, "deleted")
+        elif output.target and kind in FLAGS and not is_task_tool(output.name):
+            call = self._call_of(output) if kind in _WITH_CONTENT else UNKNOWN_CALL
+            is_part = kind == "read" and returned_part(output, call)
+            missing = lookup_failure(output, kind) if kind in _LOOKUPS else None
+            for path in target_paths(output.target, kind):
                 if missing is None:
-                    self._add_use(path, kind, answer, seq, call, is_part)
+                    self._add_use(path, kind, output, seq, call, is_part)
                 elif path not in self.files or self.files[path].content in WITHOUT_CONTENT:
                     self._add_file(path, FLAGS[kind], "", seq, content=missing)
 
-    def _call_of(self, answer: ToolAnswered) -> CallContent:
+    def _call_of(self, output: ToolAnswered) -> CallContent:
         """Return what the call of an answer holds."""
         seq, response = self.newest_calls
-        return call_content(response, seq, answer.call_id)
+        return call_content(response, seq, output.call_id)
 
     def _add_use(
-        self, path: str, kind: ToolKind, answer: ToolAnswered, seq: int, call: CallContent, is_part: bool
+        self, path: str, kind: ToolKind, output: ToolAnswered, seq: int, call: CallContent, is_part: bool
     ) -> None:
         """Add what a call did to a file, with the newest content of it that is stored."""
         previous = self.files.get(path)
@@ -139,7 +139,7 @@ class Ledger(msgspec.Struct):
                 path, FLAGS[kind], file.digest, newest, content=file.content, stored_seq=file.stored_seq
             )
         else:
-            digest = "" if kind == "edit" else answer.digest
+            digest = "" if kind == "edit" else output.digest
             self._add_file(path, FLAGS[kind], digest, seq, content="part" if is_part else "newest")
 
     def _add_file(
@@ -160,35 +160,35 @@ class Ledger(msgspec.Struct):
         stored = "" if digest == NOTHING else digest
         self.files[path] = LedgerFile(path, flags, stored, seq, state, content, stored_seq or seq)
 
-    def _add_command(self, answer: ToolAnswered, seq: int) -> None:
-        has_ended_well = answer.ok and answer.exit_code in (0, None)
-        described = described_result(answer.about, answer.exit_code)
-        result_line = described if answer.about else last_informative_line(answer.text)
+    def _add_command(self, output: ToolAnswered, seq: int) -> None:
+        has_ended_well = output.ok and output.exit_code in (0, None)
+        described = described_result(output.about, output.exit_code)
+        result_line = described if output.about else last_informative_line(output.text)
         ok = has_ended_well and not reports_failure(
             result_line
         )  # as of tests whose output goes through a pipe
         result = result_line
         if not ok:
-            reasons = failure_lines(answer.text)[:1] if has_ended_well else [error_line(answer.text)]
+            reasons = failure_lines(output.text)[:1] if has_ended_well else [error_line(output.text)]
             result = next(filter(None, reasons), result_line)
         # The same command with another part of its output shown is one: else each `| tail -20` stands there.
-        key = whole_command(answer.target)
+        key = whole_command(output.target)
         self.commands.pop(key, None)
-        self.commands[key] = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
-        call = self._call_of(answer) if "<<" in answer.target else UNKNOWN_CALL
+        self.commands[key] = CommandRun(output.target, output.exit_code, output.digest, seq, ok, result)
+        call = self._call_of(output) if "<<" in output.target else UNKNOWN_CALL
         content = call.content
-        for path, by_tee, appends in generated_files(answer.target):
+        for path, by_tee, appends in generated_files(output.target):
             before = self.files.get(path) if appends else None
             if before is not None and before.holds_all:
                 self._add_file(
                     path, "e", before.digest, seq, content="before edits", stored_seq=before.stored_seq
                 )
                 continue
-            digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
+            digest, stored_seq = (content, call.seq) if content else (output.digest if by_tee else "", seq)
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
-        for path in files_edited_in_place(answer.target) if has_ended_well else ():
-            self._add_use(path, "edit", answer, seq, UNKNOWN_CALL, is_part=False)
-        for path in deleted_files(answer.target) if has_ended_well else ():
+        for path in files_edited_in_place(output.target) if has_ended_well else ():
+            self._add_use(path, "edit", output, seq, UNKNOWN_CALL, is_part=False)
+        for path in deleted_files(output.target) if has_ended_well else ():
             self._add_file(path, "", "", seq, "deleted")
 
     def complete_from(self, earlier: Ledger) -> None:
@@ -242,7 +242,7 @@ def _with_others(runs: Sequence[CommandRun]) -> list[CommandRun]:
     """Return the runs, each with the commands most like it of those that would stand in the same words."""
     by_words: dict[str, list[CommandRun]] = {}
     for run in runs:
-        by_words.setdefault(shown_command(run.command, COMMAND_CHARS), []).append(run)
+        by_words.setdefault(short_command(run.command, COMMAND_CHARS), []).append(run)
     others: dict[int, tuple[str, ...]] = {}
     for same in by_words.values():
         for earlier, run in pairwise(sorted(same, key=lambda run: whole_command(run.command))):

@@ -52,7 +52,7 @@ def whole_command(command: str) -> str:
 
 
 @lru_cache(_REMEMBERED_COMMANDS)
-def shown_command(command: str, cap: int) -> str:
+def short_command(command: str, cap: int) -> str:
     """Return a command in one line of at most `cap` characters: of a longer one its main part.
 
     What it sets for that by `NAME=value` stands before it: two runs of a script often differ in that alone.
@@ -71,7 +71,7 @@ def shown_command(command: str, cap: int) -> str:
 
 def tell_apart(command: str, others: Collection[str], cap: int) -> str:
     """Return a shown command with the first words in which it differs from `others` that look the same."""
-    short, line = shown_command(command, cap), whole_command(command)
+    short, line = short_command(command, cap), whole_command(command)
     if not others:
         return short
     same = max(_same_chars(line, whole_command(other)) for other in others)

@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.repeated_blocks import (
     MIN_CHARS,
     QuotedBlocks,
-    Repeat,
+    RepeatedBlock,
     quoted_text,
     quoted_tokens,
 )
@@ -290,7 +290,7 @@ class _QuotedText(msgspec.Struct, frozen=True):
     """
 
     seq: int
-    parts: Sequence[str | Repeat]
+    parts: Sequence[str | RepeatedBlock]
     tokens: int
     cut_from: int = 0
 
@@ -311,7 +311,7 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
             continue
         if item.word_tokens > _SHORT_TOKENS:
             long_texts.add(text)
-        parts: Sequence[str | Repeat] = (text,)
+        parts: Sequence[str | RepeatedBlock] = (text,)
         tokens, is_short = item.word_tokens, len(text) < MIN_CHARS
         if not is_short:  # else no block of it is told apart
             parts = blocks.split(text)

@@ -87,8 +87,8 @@ class HistoryExtract:
         self._decisions = _newest([*self._decisions, *decisions])
         self._results = _newest([*self._results, *results])
 
-    def _add_preference(self, seq: int, words: str) -> None:
-        bullet = Bullet(_sentence(words), (seq,))
+    def _add_preference(self, seq: int, text: str) -> None:
+        bullet = Bullet(_sentence(text), (seq,))
         others = [other for other in self._preferences if other.text != bullet.text]
         self._preferences = _newest([*others, bullet])
 
@@ -206,11 +206,11 @@ def _with_result(text: str, result: str) -> str:
     return f"{text}: {_sentence(result)}" if result else text
 
 
-def _preferences_in(words: str) -> list[str]:
+def _preferences_in(text: str) -> list[str]:
     """Return how the user wants things done: a short message whole, of a long one its rules."""
-    if len(words) <= _SENTENCE_CAP or not _PREFERS.search(words):
-        return [words] if _PREFERS.search(words) else []
-    rules = (line.removeprefix("- ") for line in instructions_in(words) if not line.startswith("#"))
+    if len(text) <= _SENTENCE_CAP or not _PREFERS.search(text):
+        return [text] if _PREFERS.search(text) else []
+    rules = (line.removeprefix("- ") for line in instructions_in(text) if not line.startswith("#"))
     return [*islice(filter(_PREFERS.search, rules), _OF_OTHERS)]
 
 

@@ -103,10 +103,10 @@ def _add_lines(lines: list[str], item: LogItem) -> int:
     """Add the lines of a message, and return how many contents they name."""
     seq = item.seq
     match item.event:
-        case ToolAnswered() as answer:
-            if not answer.digest:
+        case ToolAnswered() as output:
+            if not output.digest:
                 return 0
-            lines.append(_answer_line(seq, answer))
+            lines.append(_answer_line(seq, output))
             return 1
         case UserSpoke(text=text, attachments=attachments):
             lines.append(f"e{seq} user: {_continued_lines(text)}")
@@ -122,11 +122,11 @@ def _add_lines(lines: list[str], item: LogItem) -> int:
             return _add_argument_lines(lines, seq, item.event) if short else 0
 
 
-def _answer_line(seq: int, answer: ToolAnswered) -> str:
-    first_line = f' "{answer.first_line}"' if answer.first_line else ""
-    about = f", {answer.about}" if answer.about else first_line
-    target = f" {one_line(answer.target)[:100]}" if answer.target else ""
-    return f"{answer.digest} e{seq} {one_line(answer.name)}{target}, {format_bytes(answer.size)}{about}"
+def _answer_line(seq: int, output: ToolAnswered) -> str:
+    first_line = f' "{output.first_line}"' if output.first_line else ""
+    about = f", {output.about}" if output.about else first_line
+    target = f" {one_line(output.target)[:100]}" if output.target else ""
+    return f"{output.digest} e{seq} {one_line(output.name)}{target}, {format_bytes(output.size)}{about}"
 
 
 def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) -> int:

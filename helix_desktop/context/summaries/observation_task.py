@@ -185,13 +185,13 @@ def _each_once(observations: Iterable[Observation]) -> tuple[Observation, ...]:
     return tuple(sorted(facts.values(), key=lambda fact: fact.at))
 
 
-def _cut_or_longer(words: str, others: Iterable[str]) -> str | None:
+def _cut_or_longer(text: str, others: Iterable[str]) -> str | None:
     """Return which of the others these words are a cut form of, or the other way round."""
-    if words.endswith(_GAP):
-        stem = words.removesuffix(_GAP).rstrip()
+    if text.endswith(_GAP):
+        stem = text.removesuffix(_GAP).rstrip()
         return next((other for other in others if len(stem) >= _MIN_STEM and other.startswith(stem)), None)
     stems = ((other, other.removesuffix(_GAP).rstrip()) for other in others if other.endswith(_GAP))
-    return next((other for other, stem in stems if len(stem) >= _MIN_STEM and words.startswith(stem)), None)
+    return next((other for other, stem in stems if len(stem) >= _MIN_STEM and text.startswith(stem)), None)
 
 
 def leave_out_known(

@@ -17,7 +17,7 @@ _LOOKALIKE = re.compile(rf"^(?=[ \t]*{re.escape(_MARK)})", re.MULTILINE)
 _TOKENS = re.compile(r"[a-zA-Z]+|[0-9]+|[^\W\d_a-zA-Z]|[^\w\s]+|_")
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class RepeatedBlock(msgspec.Struct, frozen=True):
     """Whole lines of a message that stand in full in the newer message of event `seq`."""
 
     text: str
@@ -38,14 +38,14 @@ class QuotedBlocks:
         self._places: dict[int, tuple[int, int]] = {}  # of a line's next characters, by their hash
         self._indexed = 0
 
-    def split(self, text: str) -> list[str | Repeat]:
+    def split(self, text: str) -> list[str | RepeatedBlock]:
         """Return a message's text in parts of whole lines: what it says first, and what newer ones say."""
         if len(text) < MIN_CHARS:
             return [text]
         self._index()
         if not self._places:
             return [text]
-        parts: list[str | Repeat] = []
+        parts: list[str | RepeatedBlock] = []
         start, line = 0, _LINE.search(text)
         while line is not None:
             at, end = line.span()
@@ -59,7 +59,7 @@ class QuotedBlocks:
             parts.append(text[start:])
         return parts
 
-    def add(self, seq: int, parts: Sequence[str | Repeat]) -> None:
+    def add(self, seq: int, parts: Sequence[str | RepeatedBlock]) -> None:
         """Add the parts that a message says in full."""
         self._texts += [(seq, part) for part in parts if isinstance(part, str) and len(part) >= MIN_CHARS]
 
@@ -70,7 +70,7 @@ class QuotedBlocks:
                 self._places.setdefault(_key(text, line.start()), (number, line.start()))
         self._indexed = len(self._texts)
 
-    def _repeat_at(self, text: str, at: int) -> Repeat | None:
+    def _repeat_at(self, text: str, at: int) -> RepeatedBlock | None:
         """Return the block that begins with the line at `at`, if it is long enough."""
         place = self._places.get(_key(text, at))
         if place is None:
@@ -81,7 +81,7 @@ class QuotedBlocks:
         if text[end - 1 : end] != "\n":
             is_line = text[end : end + 1] in ("", "\n") and other[other_end : other_end + 1] in ("", "\n")
             end = min(end + 1, len(text)) if is_line else text.rfind("\n", at, end) + 1
-        return Repeat(text[at:end], seq) if end - at >= MIN_CHARS else None
+        return RepeatedBlock(text[at:end], seq) if end - at >= MIN_CHARS else None
 
 
 def _key(text: str, at: int) -> int:
@@ -106,7 +106,7 @@ def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
     return low
 
 
-def quoted_text(parts: Sequence[str | Repeat]) -> str:
+def quoted_text(parts: Sequence[str | RepeatedBlock]) -> str:
     """Return a message, each repeat as a line of the program; lines of the user that look so are marked."""
     return "".join([_marked(part) if isinstance(part, str) else _line(part) for part in parts])
 
@@ -115,15 +115,15 @@ def _marked(text: str) -> str:
     return _LOOKALIKE.sub("| ", text) if _MARK in text else text
 
 
-def _line(repeat: Repeat) -> str:
+def _line(repeat: RepeatedBlock) -> str:
     return repeat.mark + ("\n" if repeat.text.endswith("\n") else "")
 
 
-def quoted_tokens(parts: Sequence[str | Repeat], tokens: int) -> int:
+def quoted_tokens(parts: Sequence[str | RepeatedBlock], tokens: int) -> int:
     """Return about the tokens of a message of `tokens` with its repeats said elsewhere; at most `tokens`."""
     if len(parts) == 1 and isinstance(parts[0], str):  # as nearly always
         return tokens
-    repeats = [part.text for part in parts if isinstance(part, Repeat)]
+    repeats = [part.text for part in parts if isinstance(part, RepeatedBlock)]
     if not repeats:
         return tokens
     weights = [_weight(part) for part in parts if isinstance(part, str)]

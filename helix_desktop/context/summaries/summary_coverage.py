@@ -111,8 +111,8 @@ class CoveredFacts:
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
                     self._note("instructions", _shortened(decision), item.seq)
-            case ToolAnswered() as answer if tool_kind(answer.name) == "command" and not answer.recalled:
-                line = answer.about or last_informative_line(answer.text)
+            case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
+                line = output.about or last_informative_line(output.text)
                 for match in _hashes_in(line):
                     self._note("hashes", match[0], item.seq, _sentence_around(line, match))
 

@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.ledger_entries import StoredContent
 from helix_desktop.domain.digest import MARKER_START
 from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
 from helix_desktop.domain.files.file_use import file_use
-from helix_desktop.domain.files.lines import ALL_LINES
+from helix_desktop.domain.files.line_range import ALL_LINES
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
@@ -60,22 +60,22 @@ def call_content(response: AssistantSpoke | None, seq: int, call_id: str) -> Cal
     return CallContent(seq, contents[-1] if contents else "", reads_part)
 
 
-def deletes_file(answer: ToolAnswered) -> bool:
+def deletes_file(output: ToolAnswered) -> bool:
     """Return True if a call other than a command deleted the file that is its target."""
-    return bool(_DELETING_TOOL.search(answer.name)) and _is_path(answer.target)
+    return bool(_DELETING_TOOL.search(output.name)) and _is_path(output.target)
 
 
-def lookup_failure(answer: ToolAnswered, kind: ToolKind) -> StoredContent | None:
+def lookup_failure(output: ToolAnswered, kind: ToolKind) -> StoredContent | None:
     """Return that a lookup found nothing, or failed, as its answer says; None if it found something.
 
     What a file says is no answer, and an empty one is there.
     """
-    if answer.size > _OUTCOME_BYTES:
+    if output.size > _OUTCOME_BYTES:
         return None
-    is_file = kind == "read" and _is_path(_LINES.sub("", answer.target))
-    if not is_file and (not answer.text.strip() or _FOUND_NOTHING.search(answer.text)):
+    is_file = kind == "read" and _is_path(_LINES.sub("", output.target))
+    if not is_file and (not output.text.strip() or _FOUND_NOTHING.search(output.text)):
         return "no match"
-    return "failed" if _FAILED_LOOKUP.match(answer.text) else None
+    return "failed" if _FAILED_LOOKUP.match(output.text) else None
 
 
 @lru_cache(_REMEMBERED_CALLS)
@@ -105,9 +105,9 @@ def _reads_part(call: ToolCall) -> bool:
     return use is not None and use.lines != ALL_LINES
 
 
-def returned_part(answer: ToolAnswered, call: CallContent) -> bool:
+def returned_part(output: ToolAnswered, call: CallContent) -> bool:
     """Return True if a read returned some lines of a file, as its call or its target says."""
-    return (call.reads_part or bool(_LINES.search(answer.target))) and not _ALL_LINES.match(answer.text)
+    return (call.reads_part or bool(_LINES.search(output.target))) and not _ALL_LINES.match(output.text)
 
 
 def target_paths(target: str, kind: ToolKind) -> Sequence[str]:

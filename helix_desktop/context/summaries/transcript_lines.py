@@ -121,8 +121,8 @@ def _item_line(item: LogItem, max_chars: int, shorten: ShortenOutput = shorten_o
             return TranscriptLine(
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
-        case ToolAnswered() as answer:
-            opening, body = _output_opening(item.seq, answer), shorten(answer.text, max_chars)
+        case ToolAnswered() as output:
+            opening, body = _output_opening(item.seq, output), shorten(output.text, max_chars)
             return TranscriptLine(opening, body, "", max_chars, is_output=True, shorten=shorten)
 
 
@@ -134,14 +134,14 @@ def _attached(attachment: Attachment) -> str:
 def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
     """Return what a note says of a message; of source that was read `of_source` characters of facts, too."""
     match item.event:
-        case ToolAnswered() as answer:
-            described = described_result(answer.about, answer.exit_code)
-            body = described if answer.about else _first_and_informative_line(answer)
-            if of_source and tool_kind(answer.name) == "read":
-                body = "\n".join(filter(None, (body, informative_source_lines(answer.text, of_source))))
-            elif tool_kind(answer.name) == "command" and _says_failure(answer, body):
-                body = "\n".join([body, *(line for line in failure_lines(answer.text) if line not in body)])
-            return TranscriptLine(_output_opening(item.seq, answer), body)
+        case ToolAnswered() as output:
+            described = described_result(output.about, output.exit_code)
+            body = described if output.about else _first_and_informative_line(output)
+            if of_source and tool_kind(output.name) == "read":
+                body = "\n".join(filter(None, (body, informative_source_lines(output.text, of_source))))
+            elif tool_kind(output.name) == "command" and _says_failure(output, body):
+                body = "\n".join([body, *(line for line in failure_lines(output.text) if line not in body)])
+            return TranscriptLine(_output_opening(item.seq, output), body)
         case AssistantSpoke(text=text, calls=calls):
             names = ", ".join(dict.fromkeys(map(_call_with_edits, calls)))
             end, max_chars = (f" -> calls {names}", _FOLDED) if calls else ("", _CONCLUSION)
@@ -150,9 +150,9 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
             return _item_line(item, _FOLDED)
 
 
-def _says_failure(answer: ToolAnswered, body: str) -> bool:
+def _says_failure(output: ToolAnswered, body: str) -> bool:
     """Return True for a command that failed, or that says of tests that some did, whatever its exit code."""
-    return not answer.ok or bool(answer.exit_code) or reports_failure(body)
+    return not output.ok or bool(output.exit_code) or reports_failure(body)
 
 
 def _call_with_edits(call: ToolCall) -> str:
@@ -161,20 +161,20 @@ def _call_with_edits(call: ToolCall) -> str:
     return f"{call.name} ({escape_markers(ellipsize(edits, _EDITS))})" if edits else call.name
 
 
-def _first_and_informative_line(answer: ToolAnswered) -> str:
-    informative = error_line(answer.text) if not answer.ok else last_informative_line(answer.text)
+def _first_and_informative_line(output: ToolAnswered) -> str:
+    informative = error_line(output.text) if not output.ok else last_informative_line(output.text)
     return (
-        answer.first_line
-        if informative[:_INFORMATIVE_CAP] in answer.first_line
-        else f"{answer.first_line} … {informative[:_INFORMATIVE_CAP]}"
+        output.first_line
+        if informative[:_INFORMATIVE_CAP] in output.first_line
+        else f"{output.first_line} … {informative[:_INFORMATIVE_CAP]}"
     )
 
 
-def _output_opening(seq: int, answer: ToolAnswered) -> str:
-    code = "" if answer.exit_code is None else f" exit {answer.exit_code}"
-    state = "" if answer.ok else " FAILED"
-    target = truncate_middle(" ".join(answer.target.split()), _CALLS)
-    return f"e{seq} tool {answer.name} {target}{code}{state}: "
+def _output_opening(seq: int, output: ToolAnswered) -> str:
+    code = "" if output.exit_code is None else f" exit {output.exit_code}"
+    state = "" if output.ok else " FAILED"
+    target = truncate_middle(" ".join(output.target.split()), _CALLS)
+    return f"e{seq} tool {output.name} {target}{code}{state}: "
 
 
 def truncate_middle(text: str, cap: int) -> str:

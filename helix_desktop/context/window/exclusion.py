@@ -54,9 +54,9 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
     if not can_exclude(entry, transcript):
         return None
     if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
-        answer = entry.event
-        about = f"{answer.name} {ellipsize(answer.target, WHOLE_TARGET)}, {format_bytes(answer.size)}"
-        return Exclusion((seq,), answer.digest, exclusion_line(answer.digest, about, digits))
+        output = entry.event
+        about = f"{output.name} {ellipsize(output.target, WHOLE_TARGET)}, {format_bytes(output.size)}"
+        return Exclusion((seq,), output.digest, exclusion_line(output.digest, about, digits))
     content = _content(_whole_text(message), f"e{seq}")
     covers = transcript.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
     calls: tuple[str, ...] = ()

@@ -45,20 +45,20 @@ class MessageStates:
         return cover
 
 
-def is_in_full(seq: int, answer: ToolAnswered, transcript: Transcript) -> bool:
+def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:
     """Return True if an output in the window is shown in full, not as a preview, an extract or some lines."""
     chosen_form = transcript.rewrites.chosen_forms.get(seq)
     if chosen_form is not None:
         return chosen_form.form == "full"
-    return answer.whole or (answer.form == "full" and _is_recalled_in_full(answer))
+    return output.whole or (output.form == "full" and _is_recalled_in_full(output))
 
 
-def _is_recalled_in_full(answer: ToolAnswered) -> bool:
+def _is_recalled_in_full(output: ToolAnswered) -> bool:
     """Return True if a recall shows a whole content, below its heading, or as an image."""
-    if not answer.recalled or answer.images:
-        return bool(answer.recalled)
-    content = answer.text.partition("\n")[2]  # lines of a part have numbers: they may be longer than all
-    return digest_of(content.encode("utf-8", "surrogatepass")) == answer.recalled
+    if not output.recalled or output.images:
+        return bool(output.recalled)
+    content = output.text.partition("\n")[2]  # lines of a part have numbers: they may be longer than all
+    return digest_of(content.encode("utf-8", "surrogatepass")) == output.recalled
 
 
 def _state_of_cover(cover: Cover) -> MessageState:

@@ -87,5 +87,5 @@ def priced_request(info: ModelInfo, total: int, cached: int, is_stored_long: boo
     """
     fresh = total - cached
     usage = Usage(total, 0, cached, fresh, fresh if is_stored_long else 0)
-    is_priced = bool(info.price_in) and not info.demo
+    is_priced = bool(info.price_in or info.free) and not info.demo
     return RequestCost(cached, fresh, call_cost(info, usage) if is_priced else None, is_stored_long)

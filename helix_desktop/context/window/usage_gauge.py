@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from math import floor
 from statistics import median
 from typing import Literal
@@ -24,6 +24,8 @@ Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
 _ESTIMATED_SHARE = 0.02  # of a reported number: the answer that came with the report is by our count
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
+_UNCHANGED_SHARE = 0.7  # of a reported request: while that is left, its difference from our count is
+_RATIO_STEP = 0.05  # small enough for the total, so large that rows do not change with every report
 _RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer never differs more from ours
 
 
@@ -170,30 +172,47 @@ def projected_tokens(estimate: int, report: ReportedUsage | None, ratio: float) 
     """Return the tokens of a request as the model counts them: `estimate` by our count.
 
     The newest `report` counts for the request it is about, `ratio` for what came or left since: a rewrite
-    changes the total by what its rows say, and its undo brings the former total back. How far the report was
-    from our count stays, until less than half of that request is left, by either count: from there it shrinks
-    with the rest, so that a report below our count leaves no request without tokens.
+    changes the total by what its rows say, and its undo brings the former total back. Of a much shorter
+    request the report says less than the one of the shortest request before: see `_corners`.
     """
     if report is None or not report.estimate:
         return round(estimate * ratio)
-    difference = report.input - report.estimate * ratio
-    return max(0, round(estimate * ratio + difference * min(1.0, estimate / _half_left(report, ratio))))
+    (low, low_used), (high, high_used) = next(
+        (pair for pair in pairwise(_corners(report, ratio)) if estimate < pair[1][0]), ((0.0, 0.0),) * 2
+    )
+    if high:
+        return round(low_used + (estimate - low) * (high_used - low_used) / (high - low))
+    return round(report.input + (estimate - report.estimate) * ratio)
 
 
 def estimate_of(used: int, report: ReportedUsage | None, ratio: float) -> int:
     """Return our count of a request that `projected_tokens` says has `used` tokens."""
     if report is None or not report.estimate:
         return round(used / ratio)
-    difference = report.input - report.estimate * ratio
-    estimate = (used - difference) / ratio
-    if estimate < (half := _half_left(report, ratio)):
-        estimate = used / (ratio + difference / half)
-    return round(estimate)
+    (low, low_used), (high, high_used) = next(
+        (pair for pair in pairwise(_corners(report, ratio)) if used < pair[1][1]), ((0.0, 0.0),) * 2
+    )
+    if high:
+        return round(low + (used - low_used) * (high - low) / (high_used - low_used))
+    return round(report.estimate + (used - report.input) / ratio)
 
 
-def _half_left(report: ReportedUsage, ratio: float) -> float:
-    """Return our count of what is left of a reported request when half of it is gone, by either count."""
-    return max(report.estimate / 2, report.estimate - report.input / (2 * ratio))
+def _corners(report: ReportedUsage, ratio: float) -> list[tuple[float, float]]:
+    """Return the requests, by our count and by the model's, between which shorter ones lie in proportion.
+
+    How far the report was from our count stays down to the last of them. The shortest reported request is
+    one of them: it has little but prompt and tools, whose ratio is not that of messages, and most of them
+    stays behind a handover. Without one the difference shrinks with the rest, from half of the request on by
+    either count, so that a report below our count leaves no request without tokens.
+    """
+    half = report.estimate - report.input / (2 * ratio)
+    least, least_input = report.least_estimate, report.least_input
+    corner = max(report.estimate * _UNCHANGED_SHARE, half)
+    corner_input = report.input - (report.estimate - corner) * ratio
+    if 0 < least < corner and 0 < least_input < corner_input:
+        return [(0, 0), (least, least_input), (corner, corner_input)]
+    corner = max(report.estimate / 2, half)
+    return [(0, 0), (corner, report.input - (report.estimate - corner) * ratio)]
 
 
 def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
@@ -207,10 +226,17 @@ def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
     seq, response = next(before, reports[0] if reports else (0, None))
     if response is None or (usage := response.usage) is None:
         return None
+    least, least_input = min(
+        (answer.estimate, answer.usage.input)
+        for _, answer in _reported(transcript, model)
+        if answer.usage is not None
+    )
     return ReportedUsage(
         input=usage.input,
         estimate=response.estimate,
         ratio=calibrated_ratio(reports),
+        least_input=least_input,
+        least_estimate=least,
         reports=len(reports),
         unchanged=transcript.last_rewrite_seq <= _sent_after((seq, response)),
         newest=transcript.items[-1].seq == seq,
@@ -218,13 +244,14 @@ def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
 
 
 def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
-    """Return a model's tokens per token of ours: the median over its newest reports, within bounds."""
+    """Return a model's tokens per token of ours: the median of its newest reports, in steps, bounded."""
     ratios = [
         response.usage.input / response.estimate
         for _, response in reports
         if response.usage and response.estimate
     ]
-    return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
+    nearest = round(round(median(ratios) / _RATIO_STEP) * _RATIO_STEP, 2) if ratios else 1.0
+    return min(max(nearest, _RATIO_LOW), _RATIO_HIGH)
 
 
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:

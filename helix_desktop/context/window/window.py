@@ -314,10 +314,10 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
         case AssistantSpoke() as response:
             calls = _masked_calls(response) if entry.seq in transcript.masked else response.calls
             return Message("assistant", response.text, calls, verbatim=response.verbatim)
-        case ToolAnswered() as answer:
-            text = output_text(entry, answer, transcript)
+        case ToolAnswered() as output:
+            text = output_text(entry, output, transcript)
             text, images = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
-            return Message("tool", text, call_id=answer.call_id, name=answer.name, images=images)
+            return Message("tool", text, call_id=output.call_id, name=output.name, images=images)
 
 
 def _excluded_message(entry: WindowEntry, exclusions: Sequence[Excluded], transcript: Transcript) -> Message:
@@ -326,10 +326,10 @@ def _excluded_message(entry: WindowEntry, exclusions: Sequence[Excluded], transc
     match entry:
         case LogItem(event=AssistantSpoke() as response):
             return Message("assistant", text, _masked_calls(response))
-        case LogItem(event=ToolAnswered() as answer):
+        case LogItem(event=ToolAnswered() as output):
             sweep = transcript.rewrites.anchors.get(entry.seq)
             text = f"{text}\n{sweep.anchors}" if sweep else text
-            return Message("tool", text, call_id=answer.call_id, name=answer.name)
+            return Message("tool", text, call_id=output.call_id, name=output.name)
         case SummaryBlock(event=ObservationsMade()) if transcript.included_covers(entry):
             return Message("user", f"{text}\n\n{_observations_text(entry, transcript)}")
     return Message("user", text)
@@ -341,20 +341,20 @@ def _observations_text(block: SummaryBlock, transcript: Transcript) -> str:
     return observation.render_observations(observations, transcript)
 
 
-def output_text(item: LogItem, answer: ToolAnswered, transcript: Transcript) -> str:
+def output_text(item: LogItem, output: ToolAnswered, transcript: Transcript) -> str:
     """Return the form of an output in the window: marker, the form the user chose, or the original one."""
     if item.seq in transcript.masked:
         sweep = transcript.rewrites.anchors.get(item.seq)
-        return f"{output_marker(answer)}\n{sweep.anchors}" if sweep else output_marker(answer)
+        return f"{output_marker(output)}\n{sweep.anchors}" if sweep else output_marker(output)
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
-    return chosen_form.text if chosen_form else answer.text
+    return chosen_form.text if chosen_form else output.text
 
 
 def _pinned_text(item: LogItem, transcript: Transcript) -> str:
-    answer = item.event
-    assert isinstance(answer, ToolAnswered)  # only outputs are pinned
-    about = " ".join(f"{answer.name} {answer.target[:60]}".split())
-    return f"[Pinned output, for reference: {about}]\n{output_text(item, answer, transcript)}"
+    output = item.event
+    assert isinstance(output, ToolAnswered)  # only outputs are pinned
+    about = " ".join(f"{output.name} {output.target[:60]}".split())
+    return f"[Pinned output, for reference: {about}]\n{output_text(item, output, transcript)}"
 
 
 def _masked_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:
@@ -372,14 +372,14 @@ def user_text(event: UserSpoke, masked: bool = False) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def output_marker(answer: ToolAnswered) -> str:
+def output_marker(output: ToolAnswered) -> str:
     """Return the marker of an output."""
     return _remembered_marker(
-        answer.digest,
-        answer.name,
-        answer.target,
-        answer.size,
-        answer.first_line,
-        answer.about,
-        answer.handle_digits,
+        output.digest,
+        output.name,
+        output.target,
+        output.size,
+        output.first_line,
+        output.about,
+        output.handle_digits,
     )

@@ -77,7 +77,7 @@ WindowItemState = Literal[
 _FOLD_NAMES: dict[FoldKind, TranslatableText] = {
     "fold": text("Noted steps"),
     "condense": text("Merged notes"),
-    "truncate": text("Removed steps"),
+    "truncate": text("Removed messages"),
 }
 
 
@@ -270,6 +270,21 @@ def _digest_of(entry: WindowEntry) -> str:
     return event.digest if isinstance(event, ToolAnswered) else getattr(event, "index", "")
 
 
+def _fold_reason(fold: FoldMade, transcript: Transcript) -> TranslatableText:
+    """Return what a note stands for, in messages where they were removed."""
+    first, last = str(fold.after + 1), str(fold.upto)
+    if fold.how == "truncate":
+        messages = transcript.counts(fold.after, fold.upto).text
+        return text("Replaces {messages}, e{first} to e{last}", messages=messages, first=first, last=last)
+    return text.plural(
+        fold.steps,
+        "Replaces %n step, e{first} to e{last}",
+        "Replaces %n steps, e{first} to e{last}",
+        first=first,
+        last=last,
+    )
+
+
 def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> WindowItem:
     match entry:
         case SummaryBlock(event=HandoverMade() as made):
@@ -284,14 +299,8 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             )
             return WindowItem(entry.seq, "handover", text("Handover"), tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
-            why = text.plural(
-                fold.steps,
-                "Replaces %n step, e{first} to e{last}",
-                "Replaces %n steps, e{first} to e{last}",
-                first=str(fold.after + 1),
-                last=str(fold.upto),
-            )
             state: WindowItemState = "removed" if fold.how == "truncate" else "noted"
+            why = _fold_reason(fold, transcript)
             return WindowItem(entry.seq, "fold", _FOLD_NAMES[fold.how], tokens, state, why)
         case SummaryBlock(covers=covers):
             why = text.plural(
@@ -321,41 +330,41 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             )
             state: WindowItemState = "arguments_cached" if masked else "full"
             return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item))
-        case ToolAnswered() as answer:
-            row = _output_item(item, answer, tokens, masked, transcript)
-            return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(answer.digest, 0))
+        case ToolAnswered() as output:
+            row = _output_item(item, output, tokens, masked, transcript)
+            return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(output.digest, 0))
 
 
 def _output_item(
-    item: LogItem, answer: ToolAnswered, tokens: int, masked: bool, transcript: Transcript
+    item: LogItem, output: ToolAnswered, tokens: int, masked: bool, transcript: Transcript
 ) -> WindowItem:
     name = _call_text(item)
     if masked:
-        why = text("{size} in the cache", size=ByteSize(answer.size))
+        why = text("{size} in the cache", size=ByteSize(output.size))
         return WindowItem(item.seq, "output", name, tokens, "cached", why)
     if item.seq in transcript.rewrites.pinned:
         return WindowItem(item.seq, "pinned", name, tokens, "pinned", text("Pinned by you"))
-    if answer.recalled:
+    if output.recalled:
         return WindowItem(item.seq, "recalled", name, tokens, "recalled", text("Requested by the agent"))
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
-    form = chosen_form.form if chosen_form else answer.form
-    if form == "full" and (answer.whole or chosen_form):
+    form = chosen_form.form if chosen_form else output.form
+    if form == "full" and (output.whole or chosen_form):
         return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item))
-    why = text("{reason} · full output in the cache", reason=_chooser_text(answer, chosen_form))
+    why = text("{reason} · full output in the cache", reason=_chooser_text(output, chosen_form))
     return WindowItem(item.seq, "output", name, tokens, "extract" if form == "compact" else "preview", why)
 
 
-def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> TranslatableText:
+def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> TranslatableText:
     """Return who chose the form of an output not shown in full, and for what instructions."""
-    instructions = _short(chosen_form.asked if chosen_form else answer.asked)
-    by_user = bool(chosen_form) or answer.chosen == "user"
-    if instructions and (chosen_form or answer.form == "compact"):
+    instructions = _short(chosen_form.asked if chosen_form else output.asked)
+    by_user = bool(chosen_form) or output.chosen == "user"
+    if instructions and (chosen_form or output.form == "compact"):
         if by_user:
             return text("You asked for: {instructions}", instructions=instructions)
         return text("The agent asked for: {instructions}", instructions=instructions)
     if by_user:
         return text("Chosen by you")
-    match answer.chosen:
+    match output.chosen:
         case "agent":
             return text("Chosen by the agent")
         case "timeout":
@@ -372,11 +381,11 @@ def _call_text(item: LogItem) -> str:
     return _short(f"{event.name} {event.target}") if isinstance(event, ToolAnswered) else ""
 
 
-def _plain(words: str) -> str:
+def _plain(text: str) -> str:
     """Return the beginning of a message without Markdown's marks, or of marks alone."""
-    lines = map(plain_line, words[: _NAME_CHARS * 4].splitlines())
-    return _short(" ".join(lines)) or _short(words)
+    lines = map(plain_line, text[: _NAME_CHARS * 4].splitlines())
+    return _short(" ".join(lines)) or _short(text)
 
 
-def _short(words: str) -> str:
-    return ellipsize(" ".join(words[: _NAME_CHARS * 4].split()), _NAME_CHARS)
+def _short(text: str) -> str:
+    return ellipsize(" ".join(text[: _NAME_CHARS * 4].split()), _NAME_CHARS)

@@ -30,7 +30,7 @@ class ItemChange(msgspec.Struct, frozen=True):
         return self.before is not None and self.before.state != self.item.state
 
 
-class GoneItem(msgspec.Struct, frozen=True):
+class RemovedItem(msgspec.Struct, frozen=True):
     """A part of the earlier request that the later one lacks, and the state of what replaces it.
 
     None: nothing in the request replaces it, as after a retry or an undo.
@@ -44,7 +44,7 @@ class WindowChanges(msgspec.Struct, frozen=True):
     """All parts of the later request, in its order, and what left since the earlier one."""
 
     items: tuple[ItemChange, ...]
-    gone: tuple[GoneItem, ...]
+    gone: tuple[RemovedItem, ...]
 
     @property
     def tokens(self) -> int:
@@ -62,7 +62,7 @@ def compare_windows(before: tuple[WindowItem, ...], now: tuple[WindowItem, ...])
     earlier = dict(zip(_keys(before), before, strict=True))
     items = tuple(ItemChange(item, earlier.pop(key, None)) for key, item in zip(_keys(now), now, strict=True))
     blocks = tuple(item for item in now if item.upto)
-    gone = tuple(GoneItem(item, _replaced_by(item, blocks)) for item in earlier.values())
+    gone = tuple(RemovedItem(item, _replaced_by(item, blocks)) for item in earlier.values())
     return WindowChanges(items, gone)
 
 

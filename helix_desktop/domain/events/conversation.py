@@ -116,7 +116,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
     window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
-    `ratio` is the model's tokens per token of ours where its usage was not reported.
+    `ratio` is the model's tokens per token of ours where its usage was not reported. `unpriced` are the
+    tokens whose price is not known; None: all of them if there is no `cost`.
     """
 
     text: str
@@ -140,6 +141,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     effort: SentEffort = ""
     sent_after: int = 0
     ratio: float = 1.0
+    unpriced: int | None = None
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):

@@ -115,8 +115,8 @@ def digests_in(event: Event) -> tuple[str, ...]:
     """Return the content digests an event refers to, each once: never collected while the event exists."""
     digests: tuple[str, ...] = ()
     match event:
-        case ToolAnswered() as answer:
-            digests = _answer_digests(answer)
+        case ToolAnswered() as output:
+            digests = _answer_digests(output)
         case OutputHeld(answer=answer):
             digests = _answer_digests(answer)
         case AssistantSpoke(short=short):
@@ -131,12 +131,12 @@ def digests_in(event: Event) -> tuple[str, ...]:
     return tuple(dict.fromkeys(digest for digest in digests if digest))
 
 
-def _answer_digests(answer: ToolAnswered) -> tuple[str, ...]:
-    excerpt = answer.excerpt
-    images = (*answer.images, *([excerpt.image] if excerpt is not None and excerpt.image is not None else []))
+def _answer_digests(output: ToolAnswered) -> tuple[str, ...]:
+    excerpt = output.excerpt
+    images = (*output.images, *([excerpt.image] if excerpt is not None and excerpt.image is not None else []))
     return (
-        answer.digest,
-        answer.recalled,
+        output.digest,
+        output.recalled,
         *(image.digest for image in images),
         *([excerpt.digest] if excerpt is not None else []),
     )

@@ -59,7 +59,7 @@ class RevertPlan(msgspec.Struct, frozen=True):
     """What a revert would do, by path. `captures` are the ids of what it takes back."""
 
     files: tuple[PlannedFile, ...]
-    captures: tuple[str, ...] = ()
+    capture_ids: tuple[str, ...] = msgspec.field(default=(), name="captures")
     scope: RevertScope = ""
 
     def target(self, file: PlannedFile, choices: Mapping[str, RevertChoice]) -> FileState | None:

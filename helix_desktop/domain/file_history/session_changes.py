@@ -24,7 +24,7 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     cut the call off, it was captured after the next start (`is_after_crash`): `at_ms` is the time of that.
     """
 
-    capture: str
+    capture_id: str = msgspec.field(name="capture")
     session: str
     seq: int
     at_ms: int
@@ -61,7 +61,7 @@ class FileSummary(msgspec.Struct, frozen=True):
     path: str
     before: FileState | None
     after: FileState | None
-    captures: tuple[str, ...]
+    capture_ids: tuple[str, ...] = msgspec.field(name="captures")
     status: ChangedFileStatus = "open"
     by_user: bool = False
     is_covered: bool = True
@@ -79,9 +79,9 @@ class SessionChanges(msgspec.Struct, frozen=True):
     turns: int = 0
 
     def by_agent(self, turn: int | None = None) -> tuple[str, ...]:
-        """Return the captures of the agent's calls: of one turn, else all."""
+        """Return the ids of the captures of the agent's calls: of one turn, else all."""
         return tuple(
-            row.capture
+            row.capture_id
             for row in self.captures
             if row.source in ("tool", "command") and turn in (None, row.turn)
         )
@@ -93,7 +93,7 @@ class RevertSelection(msgspec.Struct, frozen=True):
     `hunks` are the numbers (from 0) of the hunks of one capture's change of one path; None: the whole.
     """
 
-    captures: tuple[str, ...]
+    capture_ids: tuple[str, ...]
     paths: tuple[str, ...] = ()
     hunks: tuple[int, ...] | None = None
     scope: RevertScope = ""

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.files.command import command_of, folder_of, printed_file
-from helix_desktop.domain.files.lines import ALL_LINES, TO_THE_END, UNKNOWN_LINES, Lines
+from helix_desktop.domain.files.command_use import command_of, folder_of, printed_file
+from helix_desktop.domain.files.line_range import ALL_LINES, TO_THE_END, UNKNOWN_LINES, Lines
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import PATCHED, decode_arguments, tool_kind, tool_words
 

@@ -10,16 +10,13 @@ from itertools import pairwise
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.permissions.command_reading import read_command, read_script
 from helix_desktop.domain.permissions.destroyed_places import Extent, PlaceIndex, Target, is_made_again
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
+from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
 from helix_desktop.domain.permissions.program import Program, found_paths, printed_paths
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
 from helix_desktop.domain.permissions.secret_reading import secrets_read
-from helix_desktop.domain.permissions.shell_programs import (
-    read_command,
-    read_script,
-)
-from helix_desktop.domain.permissions.shell_words import ANYTHING
 from helix_desktop.domain.permissions.texts_to_run import AWKS, sed_scripts
 from helix_desktop.domain.permissions.written_paths import target_folder, written_by_options
 
@@ -136,10 +133,10 @@ class _LossFinder:
         added = _operands(program.words) if program.name == "tee" else ()
         paths = (_relative(posixpath.join(program.folder, path), self._root) for path in added)
         self.changed |= dict.fromkeys(path for path in paths if path is not None)
-        for target in _targets(program, self._root):
+        for target, is_content in _targets(program, self._root):
             self._budget.spend(4 + len(target.path) // 50)
             self._add_target(target)
-            for real in self._behind_other_names(target):
+            for real in self._behind_other_names(target, is_content):
                 self._add_target(real)
         self._note_other_names(program)
 
@@ -166,13 +163,16 @@ class _LossFinder:
                 if real is not None and name not in (None, ".", real) and len(self._other_names) < _MANY:
                     self._other_names[str(name)] = (real, program.name == "mv")
 
-    def _behind_other_names(self, target: Target) -> Iterator[Target]:
-        """Yield what a target means by names that links made or that were moved: a removed link is none."""
+    def _behind_other_names(self, target: Target, is_content: bool) -> Iterator[Target]:
+        """Yield what a target means by names that links made or that were moved.
+
+        A removed link is none, unless what is in it is removed (`is_content`: its path ends with a slash).
+        """
         self._budget.spend(len(self._other_names))
         for name, (real, is_moved) in self._other_names.items():
             if target.path.startswith(f"{name}/"):
-                yield Target(real + target.path.removeprefix(name), target.extent)
-            elif target.path == name and (is_moved or target.extent == "content"):
+                yield Target(posixpath.normpath(real + target.path.removeprefix(name)), target.extent)
+            elif target.path == name and (is_moved or is_content or target.extent == "content"):
                 yield Target(real, target.extent)
             elif is_moved and target.extent == "tree" and name.startswith(f"{target.path}/"):
                 yield Target(real, "tree")
@@ -216,11 +216,12 @@ def _destroys_history(program: Program, root: str) -> bool:
     return git_history_is_lost(rest) and (is_inside or is_named)
 
 
-def _targets(program: Program, root: str) -> Iterator[Target]:
+def _targets(program: Program, root: str) -> Iterator[tuple[Target, bool]]:
+    """Yield what a program destroys, and if its path means what is in a folder."""
     for path, extent in _paths(program, root):
         inside = _relative(posixpath.join(program.folder, path), root)
         if inside is not None:
-            yield Target(inside, extent)
+            yield Target(inside, extent), path.endswith("/")
 
 
 def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:

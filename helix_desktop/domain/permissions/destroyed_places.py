@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
+from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
 from helix_desktop.domain.permissions.reading_budget import ReadingBudget
-from helix_desktop.domain.permissions.shell_words import ANYTHING
 
 _MADE_AGAIN = frozenset({
     "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".eggs",

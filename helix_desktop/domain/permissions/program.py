@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import dropwhile, islice, pairwise, takewhile
 
 import msgspec
 
-from helix_desktop.domain.permissions.shell_names import SHELLS
-from helix_desktop.domain.permissions.shell_words import ANYTHING, MAX_VALUES
+from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
+from helix_desktop.domain.permissions.shell_names import RUN_BY_FD, RUN_BY_FIND, SHELLS
+from helix_desktop.domain.permissions.shell_words import MAX_VALUES, OUTSIDE
 
 INTERPRETERS = re.compile(
     r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"
@@ -22,6 +23,11 @@ _LISTING_ACTIONS = frozenset({"diff", "grep", "log", "ls-files", "ls-tree", "sho
 _LISTS_FILES = re.compile(r"-(?:(?![efmABC])[A-Za-z])*l[A-Za-z]*|--files(?:-with.*)?|--name-only")
 """Arguments with which git, grep and rg print paths of files, not their lines."""
 _PATTERN_OPTION = re.compile(r"-[A-Za-z]*[ef].*|--(?:regexp|file)\b.*|--files")
+_REPLACEMENT = re.compile(r"-[0rtxp]*I(.*)|-i(.*)|--replace(?:=(.*))?", re.DOTALL)
+_XARGS_WITH_VALUE = frozenset(
+    {"-E", "-L", "-P", "-a", "-d", "-n", "-s", "--arg-file", "--delimiter", "--max-args"}
+)
+_MAX_INPUTS = 8
 _FIND_ACTIONS = ("-delete", "-exec", "-ok", "-print", "-fprint", "-ls")
 _FIRST_WORDS = 4  # one of them is the program, behind wrappers
 _TEXT_READERS = SHELLS | {"eval", "source", "."}
@@ -145,6 +151,68 @@ def paths_of_fd(words: Sequence[str]) -> list[str]:
     """Return what fd looks for: any file, or those with an ending."""
     ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
     return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
+
+
+def printed_text(program: Program) -> str:
+    """Return what echo or printf print; empty if it is not clear."""
+    words = list(dropwhile(re.compile(r"-[neE]+").fullmatch, program.words))
+    if program.name == "echo":
+        return " ".join(words)
+    if program.name != "printf" or not words:
+        return ""
+    if re.fullmatch(r"(?:%[sb](?:\\n| )?)+", words[0]):
+        return " ".join(words[1:])
+    return "" if "%" in words[0] else words[0].replace("\\n", "\n")
+
+
+def split_replacement(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the text that xargs replaces by what it gets, empty if none, and its other arguments."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        found = _REPLACEMENT.fullmatch(arguments[at])
+        if found and arguments[at].endswith("I"):
+            return "".join(arguments[at + 1 : at + 2]), [*arguments[:at], *arguments[at + 2 :]]
+        if found:
+            return found[1] or found[2] or found[3] or "{}", [*arguments[:at], *arguments[at + 1 :]]
+        at += 2 if arguments[at] in _XARGS_WITH_VALUE else 1
+    return "", list(arguments)
+
+
+def with_input(arguments: Sequence[str], mark: str, source: Program | None) -> list[str]:
+    """Return the arguments of xargs with what it gets from a program instead of a mark."""
+    paths = (printed_paths(source) or [OUTSIDE]) if source is not None else [ANYTHING]
+    paths = paths if len(paths) <= _MAX_INPUTS else [ANYTHING]
+    has_shell = not SHELLS.isdisjoint(map(posixpath.basename, arguments))
+    words: list[str] = []
+    for word in arguments:
+        each = [word.replace(mark, path) for path in paths] if mark in word else [word]
+        words += ["\n".join(each)] if has_shell else each
+    return words
+
+
+def commands_of_find(name: str, arguments: Sequence[str]) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield what find or fd runs for what it finds: the number of its option, the folder, the words."""
+    runners = RUN_BY_FIND if name == "find" else RUN_BY_FD
+    options = [at for at, word in enumerate(arguments) if word in runners]
+    for number, at in enumerate(options, 1):
+        words = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
+        if name != "find" and "{}" not in words:
+            words.append("{}")
+        paths = found_paths(arguments) if name == "find" else paths_of_fd(arguments[:at])
+        for path in paths if any("{}" in word for word in words) else paths[:1]:
+            folder, found = posixpath.split(path) if arguments[at].endswith("dir") else ("", path)
+            for each in dict.fromkeys((folder, folder.removesuffix(ANYTHING))):
+                yield number, each, [word.replace("{}", found) for word in words]
+
+
+def runs_replacement(arguments: Sequence[str], mark: str) -> bool:
+    """Return True if a text that is replaced by what xargs gets is a command of its own."""
+    has_shell = not SHELLS.isdisjoint(map(posixpath.basename, arguments))
+    return any(
+        word.lstrip("\"' ").startswith(mark)
+        and (at == 0 or (has_shell and bool(re.fullmatch(_SCRIPT_OPTION, arguments[at - 1]))))
+        for at, word in enumerate(arguments)
+    )
 
 
 def runs_text(words: Sequence[str]) -> bool:

@@ -1,41 +1,58 @@
-"""The programs that a shell command runs with their arguments, as far as its text says."""
+"""The reading of a shell command: which programs it runs, as far as its text says."""
 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import dropwhile, islice, takewhile
+from itertools import dropwhile, islice
 
 import msgspec
 
 from helix_desktop.domain.permissions.open_command import OpenCommand
+from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
 from helix_desktop.domain.permissions.program import (
     INTERPRETERS,
     CommandReading,
     Program,
     are_program_texts,
     code_of,
+    commands_of_find,
     folders_of_env,
-    found_paths,
     passes_on,
-    paths_of_fd,
     printed_paths,
+    printed_text,
+    runs_replacement,
     runs_text,
+    split_replacement,
+    with_input,
 )
-from helix_desktop.domain.permissions.reading_budget import ReadingBudget, TooMuchToRead
+from helix_desktop.domain.permissions.reading_budget import ReadingBudget
 from helix_desktop.domain.permissions.shell_folder import ShellFolder
 from helix_desktop.domain.permissions.shell_names import (
     BEHIND_OPERAND,
-    OTHER_RUNNERS,
+    CLOSING,
+    KEYWORDS,
+    MAKEFILES,
+    MAKES,
     PACKAGE_RUNNERS,
+    REPLACING,
+    RUNNERS,
     RUNNING_ACTIONS,
+    SCRIPTS_OF,
     SHELLS,
-    WRAPPERS,
+    TEXT_RUNNERS,
 )
 from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens, plain_text
+from helix_desktop.domain.permissions.shell_variables import (
+    ASSIGNMENT,
+    EXPORTERS,
+    keeps_value,
+    names_set,
+    program_name,
+    scattered_values,
+    split_assignments,
+)
 from helix_desktop.domain.permissions.shell_words import (
-    ANYTHING,
     LONGEST_WORD,
     OUTSIDE,
     TEMPORARY,
@@ -43,6 +60,7 @@ from helix_desktop.domain.permissions.shell_words import (
     names_of_variables,
     nested,
     with_printed_folder,
+    with_temporary,
 )
 from helix_desktop.domain.permissions.texts_to_run import (
     DECODERS,
@@ -56,59 +74,14 @@ from helix_desktop.domain.permissions.texts_to_run import (
 )
 from helix_desktop.domain.permissions.written_paths import downloaded_paths
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S)
-_KEYWORDS = frozenset({
-    "then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi", "coproc",
-})  # fmt: skip
-_RUNNERS = WRAPPERS | OTHER_RUNNERS - {"eval", "source"}
-_MAKE, _MAKEFILES = frozenset({"make", "gmake"}), frozenset({"Makefile", "makefile", "GNUmakefile"})
-_PACKAGE = ("package.json",)
-_SCRIPTS_OF = {
-    "make": tuple(sorted(_MAKEFILES)), "gmake": tuple(sorted(_MAKEFILES)), "just": ("justfile",),
-    "npm": _PACKAGE, "pnpm": _PACKAGE, "yarn": _PACKAGE, "bun": _PACKAGE,
-}  # fmt: skip
-_EXPORTERS = frozenset({"declare", "export", "local", "readonly", "typeset"})
-_VALUE_READERS = frozenset({"[", "[[", "env", "eval", "set", "test"})
-_TEXT_RUNNERS = frozenset({"sed", "env"})
-_LANGUAGES = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"})
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
-_TEMPORARY = re.compile(r"\$\(mktemp\b[^()$`;|&\n]*\)")
-_CLOSING = frozenset({"}", "done", "fi", ""})
 _STEPS_PER_COMMAND = 10
-_UNCLEAR = Program("rm", ("-r", ANYTHING))
+UNCLEAR = Program("rm", ("-r", ANYTHING))
 """Stands for what is nested too deep to be read."""
 
 
-def read_command(command: str, folder: str, budget: ReadingBudget) -> CommandReading:
-    """Return what a command runs in this folder or those it changes into."""
-    reading = CommandReading()
-    try:
-        _Reader(reading, folder, budget).read_text(command)
-    except TooMuchToRead:
-        reading.programs.append(_UNCLEAR)
-        reading.is_whole = False
-    return reading
-
-
-def read_script(path: str, text: str, folder: str, budget: ReadingBudget) -> CommandReading:
-    """Return what a script runs: one of a shell, or in the language that its name says."""
-    ending = posixpath.splitext(path)[1]
-    if ending == ".json":  # it has scripts among its texts
-        return read_command("\n".join(re.findall(r'"([^"\n]+)"', text)), folder, budget)
-    if ending not in _LANGUAGES:
-        return read_command(text, folder, budget)
-    reading = read_command("\n".join(texts_in_code(text)), folder, budget)
-    reading.programs.append(Program("", folder=folder, code=text))
-    return reading
-
-
-_REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
-_RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_RUN_BY_FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
-
-
-class _Reader:
+class CommandReader:
     """Collects the programs of one command."""
 
     def __init__(
@@ -138,7 +111,10 @@ class _Reader:
 
     def read_text(self, command: str) -> None:
         """Read a command, then what it writes or pipes if it runs a script that may be it."""
-        self._read(find_tokens(with_printed_folder(command), self._budget))
+        tokens = find_tokens(with_printed_folder(command), self._budget)
+        self._budget.spend(len(tokens) // 2)
+        self._words.scattered = scattered_values(tokens)
+        self._read(tokens)
         if self._runs_script:
             for text in self._texts:
                 self._read_inner(text)
@@ -152,18 +128,21 @@ class _Reader:
         for text in texts_in_code(code):
             self._read_inner(text)
 
-    def _read_inner(self, text: str, is_hidden: bool = False) -> None:
-        """Add what a command within the command runs."""
+    def _read_inner(self, text: str, is_hidden: bool = False, is_here: bool = False) -> None:
+        """Add what a command within the command runs; `is_here`: it sets variables of this one."""
         if self._depth == _MAX_DEPTH:
             self._add_unclear()
             return
-        values = self._words.values
-        inner = _Reader(self.reading, self._folder.path, self._budget, self._depth + 1, values)
+        values = self._words.known_values()
+        inner = CommandReader(self.reading, self._folder.path, self._budget, self._depth + 1, values)
         inner._is_hidden = self._is_hidden or is_hidden
         inner.read_text(text)
+        if is_here:
+            for name, set_to in inner._words.known_values().items():
+                self._words.set_values(name, [*self._words.values_of(name), *set_to])
 
     def _add_unclear(self) -> None:
-        self.programs.append(_UNCLEAR)
+        self.programs.append(UNCLEAR)
         self.reading.is_whole = False
 
     def _read(self, tokens: Sequence[Token]) -> None:
@@ -194,7 +173,7 @@ class _Reader:
             command.files += self._words.expand(word)
         elif command.is_other_stream and word == "/dev/null":
             return
-        elif target in _REPLACING and not word.isdigit():
+        elif target in REPLACING and not word.isdigit():
             command.outputs += self._words.expand(word)
         elif target in (">>", "&>>"):
             paths = self._words.expand(word)
@@ -205,7 +184,7 @@ class _Reader:
         command.target, command.piped, self._piped = "", self._piped, None
         command.folder, command.outer_depth = self._folder.path, self._folder.depth
         command.program_count = len(self.programs)
-        is_hidden = command.is_hidden or _keeps_value(command.words)
+        is_hidden = command.is_hidden or keeps_value(command.words)
         return OpenCommand(operator.count("("), runs_text(command.words), is_hidden)
 
     def _at_operator(self, command: OpenCommand, outer: list[OpenCommand], operator: str) -> OpenCommand:
@@ -217,14 +196,15 @@ class _Reader:
             last = self._end(command, ";")
             is_decoded = last is not None and last.name in DECODERS
             if is_decoded and command.is_run:
-                self.programs.append(_UNCLEAR)
+                self.programs.append(UNCLEAR)
             command = outer.pop()
             self._piped, operator = command.piped, operator[at + 1 :]
             self._folder.leave(command.outer_depth, command.folder)
-            is_alone = len(self.programs) == command.program_count + 1
-            if is_alone and self.programs[-1].name == "mktemp":
-                command.words[-1:] = [word[:-1] + TEMPORARY for word in command.words[-1:]]
-            if is_decoded and (found := _ASSIGNMENT.match("".join(command.words[-1:]))):
+            if self._is_first_word(command) and last is not None and last.name in DECODERS | {"cat"}:
+                self.programs.append(UNCLEAR)
+            elif text := self._printed_since(command.program_count):
+                command.put_output(text)
+            if is_decoded and (found := ASSIGNMENT.match("".join(command.words[-1:]))):
                 self._decoded.add(found[1])
         if not operator:
             return command
@@ -232,15 +212,31 @@ class _Reader:
             self._own_names.update(command.words[-1:])
         self._end(command, operator)
         self._folder.pass_parentheses(operator if not self._is_flat else "")
-        return OpenCommand(command.depth, command.is_run, command.is_hidden)
+        joint = operator.strip("\n") or (command.joint if not command.words else "")
+        return OpenCommand(command.depth, command.is_run, command.is_hidden, joint)
+
+    def _is_first_word(self, command: OpenCommand) -> bool:
+        """Return True if the output of a command within a command is the command."""
+        return list(dropwhile(KEYWORDS.__contains__, command.words)) == ["$"]
+
+    def _printed_since(self, count: int) -> str:
+        """Return what the one program prints that was read last; empty if it is not clear."""
+        if len(self.programs) != count + 1:
+            return ""
+        return TEMPORARY if self.programs[-1].name == "mktemp" else printed_text(self.programs[-1])
 
     def _end(self, command: OpenCommand, operator: str) -> Program | None:
         """Note what a command runs; return its last program."""
         self._files, is_hidden = command.files, self._is_hidden
         self._is_hidden |= command.is_hidden
+        count, before, others = len(self.programs), self._folder.path, self._folder.others
+        self._folder.open_blocks(command.words, command.joint)
         last = self._run(command.words, command.outputs, command.texts)
         self._is_hidden = is_hidden
-        if last is None and set(command.words) <= _CLOSING:
+        self._folder.end_command(before, command.words, command.joint, operator)
+        self._budget.spend(len(others) * (len(self.programs) - count))
+        self.programs += self._folder.elsewhere(self.programs[count:], before, others)
+        if last is None and set(command.words) <= CLOSING:
             last = self._last  # of the commands in braces or a loop
         self._last = last
         is_same = last is not None and self._piped is not None and passes_on(last)
@@ -251,56 +247,65 @@ class _Reader:
     def _run(self, words: Sequence[str], outputs: Sequence[str], inputs: Sequence[str]) -> Program | None:
         """Note what one simple command runs; return it."""
         self._budget.spend(_STEPS_PER_COMMAND + 2 * len(words))
-        words = list(dropwhile(_KEYWORDS.__contains__, filter(None, words)))
+        words = list(dropwhile(KEYWORDS.__contains__, filter(None, words)))
         if words[:1] == ["function"]:
-            words = [word for word in words[2:] if word not in _KEYWORDS]
+            words = [word for word in words[2:] if word not in KEYWORDS]
         if words[:1] == ["for"] and words[2:3] == ["in"]:
             self._words.assign(words[1], words[3:])
             return None
-        words = [_TEMPORARY.sub(TEMPORARY, word) for word in words]
+        words = [with_temporary(word) for word in words]
         count = len(self.programs)
-        for word in words:
-            if inner := nested(word):
-                self._read_inner(inner, is_hidden=_keeps_value(words))
+        words = [self._with_output(word, is_hidden=keeps_value(words)) for word in words]
         is_decoded = any(program.name in DECODERS for program in self.programs[count:])
         variables = {name for word in words for name in names_of_variables(word)} if self._decoded else set()
         if (is_decoded or self._decoded & variables) and runs_text(words):
-            self.programs.append(_UNCLEAR)
-        assigned = [
-            found for word in takewhile(_ASSIGNMENT.match, words) if (found := _ASSIGNMENT.match(word))
-        ]
-        for found in assigned:
-            self._words.assign(found[1], [found[3]], is_added=bool(found[2]))
-            self._decoded |= {found[1]} if is_decoded else set()
-        words = words[len(assigned) :]
+            self.programs.append(UNCLEAR)
+        assigned, words = split_assignments(words)
+        self._decoded |= {found[1] for found in assigned} if is_decoded else set()
         self._check_length(words)
+        if not words:
+            for found in assigned:
+                self._words.assign(found[1], [found[3]], is_added=bool(found[2]))
         for found in assigned if words else ():
             if text := text_of_variable(found[1], plain_text(found[3])):
                 self._read_inner(text)
-        words = [
-            value
+        environment = {found[1]: self._words.expand(found[3]) for found in assigned} if words else {}
+        values = [
+            [] if is_text else self._words.expand(word)
             for word, is_text in zip(words, are_program_texts(words), strict=True)
-            for value in (self._words.with_values(word) if is_text else self._words.expand(word))
         ]
-        self._read_inputs(words, inputs)
-        if not words and not outputs:
-            return None
-        return self._note(words, tuple(outputs))
+        with self._words.with_environment(environment):
+            words = [
+                value
+                for word, expanded in zip(words, values, strict=True)
+                for value in expanded or self._words.with_values(word)
+            ]
+            self._read_inputs(words, inputs)
+            return self._note(words, tuple(outputs)) if words or outputs else None
+
+    def _with_output(self, word: str, is_hidden: bool) -> str:
+        """Note the command in a word; return the word with its output if that is clear."""
+        inner, count = nested(word), len(self.programs)
+        if not inner:
+            return word
+        self._read_inner(inner, is_hidden)
+        text = self._printed_since(count)
+        return word.replace(f"$({inner})", text) if text else word
 
     def _check_length(self, words: Sequence[str]) -> None:
         """Note what a program runs of its words as unclear if one is too long to be read."""
-        if _TEXT_RUNNERS & set(words) and any(len(word) > LONGEST_WORD for word in words):
+        if TEXT_RUNNERS & set(words) and any(len(word) > LONGEST_WORD for word in words):
             self._add_unclear()
 
     def _read_inputs(self, words: Sequence[str], inputs: Iterable[str]) -> None:
         """Note what a command gets as text: it runs it, or passes it on."""
-        name = _name(words)
+        name = program_name(words)
         for word in inputs:
             if inner := nested(word):
                 count = len(self.programs)
                 self._read_inner(inner)
                 if runs_text(words) and any(each.name in DECODERS for each in self.programs[count:]):
-                    self.programs.append(_UNCLEAR)
+                    self.programs.append(UNCLEAR)
             text = self._words.with_values(word)[0]
             if name in SHELLS:
                 self._read_inner(text)
@@ -311,17 +316,17 @@ class _Reader:
 
     def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
         self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
-        name, arguments = _name(words), tuple(words[1:])
+        name, arguments = program_name(words), tuple(words[1:])
         if name in ("cd", "pushd", "popd"):
             self._folder.change(name, arguments, self._words.home())
             return None
         script = self._script(name, words)
         if script is not None:
-            self._read_inner(script)
+            self._read_inner(script, is_here=name not in SHELLS)
             return None
         for text in texts_to_run(name, arguments):
             self._read_inner(text)
-        if name in _RUNNERS:
+        if name in RUNNERS:
             return self._note_runner(name, arguments, outputs)
         if name in PACKAGE_RUNNERS or (arguments[:1] and arguments[0] in RUNNING_ACTIONS.get(name, ())):
             return self._note_wrapped(arguments[name not in PACKAGE_RUNNERS :], outputs)
@@ -357,7 +362,14 @@ class _Reader:
         self._note_names("export", arguments)
         if name == "env":
             self._folder.path = posixpath.join(folder, *folders_of_env(arguments))
-        last = self._note_wrapped(arguments, outputs, name in ("xargs", "parallel"), name in BEHIND_OPERAND)
+        is_fed = name in ("xargs", "parallel")
+        if name == "parallel" and self._piped is not None and all(word.startswith("-") for word in arguments):
+            self.programs.append(UNCLEAR)
+        mark, others = split_replacement(arguments) if name == "xargs" else ("", [])
+        if mark:
+            self.programs += [UNCLEAR] if runs_replacement(others, mark) else []
+            arguments, is_fed = with_input(others, mark, self._piped), False
+        last = self._note_wrapped(arguments, outputs, is_fed, name in BEHIND_OPERAND)
         self._folder.path = folder
         return last
 
@@ -378,11 +390,13 @@ class _Reader:
         """Note the values of variables that a program sets, what others run of them, and aliases."""
         if name == "alias":
             self._own_names |= {word.partition("=")[0] for word in words}
+        values = [ANYTHING]
         if name == "read" and self._piped is not None:
-            paths = printed_paths(self._piped) or [OUTSIDE]
-            self._words.values |= {word: paths for word in words if not word.startswith("-")}
-        for found in filter(None, map(_ASSIGNMENT.match, words if name in _EXPORTERS else ())):
-            self._words.values[found[1]] = [found[3]]
+            values = printed_paths(self._piped) or [OUTSIDE]
+        for variable in names_set((name, *words)):
+            self._words.set_values(variable, values)
+        for found in filter(None, map(ASSIGNMENT.match, words if name in EXPORTERS else ())):
+            self._words.set_values(found[1], [found[3]])
             if text := text_of_variable(found[1], found[3]):
                 self._read_inner(text)
 
@@ -391,7 +405,7 @@ class _Reader:
         for path in islice(paths, 1):
             self.reading.scripts.append((self._folder.path, path))
             if self._at(path) in self._downloads:
-                self.programs.append(_UNCLEAR)
+                self.programs.append(UNCLEAR)
 
     def _note_input(self, arguments: Sequence[str]) -> None:
         """Note what a shell or an interpreter runs of its input."""
@@ -402,7 +416,7 @@ class _Reader:
             for path in self._piped.words:
                 self._note_scripts([path])
         elif self._piped is not None and self._piped.name not in PRINTERS:
-            self.programs.append(_UNCLEAR)
+            self.programs.append(UNCLEAR)
 
     def _note_downloads(self, program: Program) -> None:
         """Note the files with a text that the command does not show."""
@@ -434,11 +448,11 @@ class _Reader:
         if name in ("source", ".") or "/" in "".join(words[:1]):
             self._runs_script |= name in ("source", ".") or words[0].startswith("./")
             self._note_scripts(arguments if name in ("source", ".") else words)
-        self.reading.scripts += [(self._folder.path, path) for path in _SCRIPTS_OF.get(name, ())]
-        if name in _MAKE:
+        self.reading.scripts += [(self._folder.path, path) for path in SCRIPTS_OF.get(name, ())]
+        if name in MAKES:
             names = (posixpath.basename(path) for program in self.programs for path in program.outputs)
             is_other = any(word.startswith(("-f", "--file", "--makefile")) for word in arguments)
-            self._runs_script |= is_other or not _MAKEFILES.isdisjoint(names)
+            self._runs_script |= is_other or not MAKEFILES.isdisjoint(names)
         return None
 
     def _note_wrapped(
@@ -458,7 +472,7 @@ class _Reader:
         for index, word in enumerate(arguments):
             if word.startswith("-"):
                 is_behind_option = True
-            elif not _ASSIGNMENT.match(word) and not word[:1].isdigit():
+            elif not ASSIGNMENT.match(word) and not word[:1].isdigit():
                 last = self._note(arguments[index:], outputs) or last
                 if not is_behind_option:
                     break
@@ -474,27 +488,13 @@ class _Reader:
         return last
 
     def _note_run_by_find(self, name: str, arguments: Sequence[str]) -> None:
-        """Note what find or fd runs for what it finds, which stands for `{}`."""
-        options = _RUN_BY_FIND if name == "find" else _RUN_BY_FD
-        for at, word in enumerate(arguments):
-            if word in options:
-                self._wrappers += 1
-                if self._wrappers > _MAX_WRAPPERS:
-                    self._add_unclear()
-                    return
-                run = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
-                if name != "find" and "{}" not in run:
-                    run.append("{}")
-                paths = found_paths(arguments) if name == "find" else paths_of_fd(arguments[:at])
-                for path in paths if "{}" in run else run[:1]:
-                    self._note([path if part == "{}" else part for part in run], ())
-
-
-def _keeps_value(words: Sequence[str]) -> bool:
-    """Return True if what a command gets as a word is not shown: it sets or tests variables."""
-    is_assigned = bool(_ASSIGNMENT.match("".join(words[-1:])))
-    return is_assigned or words == ["$"] or _name(words) in _EXPORTERS | _VALUE_READERS
-
-
-def _name(words: Sequence[str]) -> str:
-    return posixpath.basename(words[0]) if words else ""
+        """Note what find or fd runs for what it finds."""
+        before, wrappers = self._folder.path, self._wrappers
+        for number, folder, words in commands_of_find(name, arguments):
+            self._wrappers = max(self._wrappers, wrappers + number)
+            if self._wrappers > _MAX_WRAPPERS:
+                self._add_unclear()
+                return
+            self._folder.path = posixpath.join(before, folder)
+            self._note(words, ())
+            self._folder.path = before

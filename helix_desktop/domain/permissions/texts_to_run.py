@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from helix_desktop.domain.permissions.git_loss import git_words
+from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
 from helix_desktop.domain.permissions.shell_names import SHELLS
 
 ANY_REMOVAL = "rm -r **"
@@ -46,6 +47,7 @@ _RUN_WORDS = frozenset({
     "su", "tmux", "watch", "watchexec",
 })  # fmt: skip
 """Programs that run words of theirs by a shell."""
+_FOREACH_OPTIONS = frozenset({"--recursive", "--quiet", "-q"})
 _SHELL_OPTION_WITH_VALUE = re.compile(r"[-+][A-Za-z]*[oO]|--rcfile|--init-file")
 
 
@@ -130,8 +132,11 @@ def _git_texts(words: Sequence[str]) -> Iterator[str]:
             yield text.lstrip("!")
     rest = git_words(words)[1]
     match list(rest[:2]):
-        case ["submodule", "foreach"] | ["bisect", "run"]:
-            words = [word for word in rest[2:] if word != "--recursive"]
+        case ["submodule", *_] if "foreach" in rest:
+            words = [word for word in rest[list(rest).index("foreach") + 1 :] if word not in _FOREACH_OPTIONS]
+            yield f"cd '{ANYTHING}'\n" + (words[0] if len(words) == 1 else shlex.join(words))
+        case ["bisect", "run"]:
+            words = rest[2:]
             yield words[0] if len(words) == 1 else shlex.join(words)
         case ["rebase" | "difftool", *_]:
             for option, value in pairwise((*rest, "")):

@@ -13,7 +13,7 @@ class ArchiveInfo(msgspec.Struct, frozen=True):
     """The header of an archive: its workspace, and how much follows."""
 
     name: str
-    workspace: str
+    workspace_id: str = msgspec.field(name="workspace")
     created: _Count
     entries: _Count
     sessions: _Count

@@ -148,7 +148,8 @@ class ReportedUsage(msgspec.Struct, frozen=True):
 
     `input` are the tokens of the newest one, for which our count was `estimate`; `ratio` is the model's
     tokens per token of ours over its newest `reports`. `unchanged`: nothing was rewritten since that
-    request was sent; `newest`: nothing was said since.
+    request was sent; `newest`: nothing was said since. `least_input` and `least_estimate` are the same of the
+    shortest request among the reported ones; 0 in counts of older versions.
     """
 
     input: int
@@ -157,6 +158,8 @@ class ReportedUsage(msgspec.Struct, frozen=True):
     reports: int
     unchanged: bool
     newest: bool
+    least_input: int = 0
+    least_estimate: int = 0
 
 
 class WindowCount(msgspec.Struct, frozen=True):
@@ -184,9 +187,10 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
     our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
     and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them;
-    `estimated`: some by our count, `unpriced`: the tokens whose price is not known, which `cost` leaves out.
-    `origin` is the session that it continues, `branch_of` the one whose log it begins with, up to event
-    `branch_seq`. Of a session that `is_removed` only the part of its log is left that branches begin with.
+    `estimated`: some by our count, `unpriced`: the tokens whose price is not known, which `cost` leaves out;
+    None: an older version stored it. `origin` is the session that it continues, `branch_of` the one whose log
+    it begins with, up to event `branch_seq`. Of a session that `is_removed` only the part of its log is left
+    that branches begin with.
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
     model and policy hold now. None: an older version stored it. `updated` is when it was last used: pinning
     and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
@@ -221,7 +225,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     estimated: bool = False
     failure: tuple[str, ...] = ()
     budget_spent: bool = False
-    unpriced: int = 0
+    unpriced: int | None = None
     stopped: bool = False
 
     @property

@@ -80,8 +80,9 @@ class CleanupResult(msgspec.Struct, frozen=True):
 class PermanentDeletion(msgspec.Struct, frozen=True):
     """What a permanent deletion removes from the trash: contents, sessions with subagents, bytes on disk.
 
-    `staying` are contents that the sessions name and something else needs; of `with_branches` sessions stays,
-    hidden, what branches begin with.
+    `staying` are contents that the sessions name and something else needs, or that were stored again since
+    these are in the trash: what names them may be on its way. Of `with_branches` sessions stays, hidden,
+    what branches begin with.
     """
 
     digests: tuple[str, ...] = ()
@@ -107,11 +108,6 @@ def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
     """Return True if an entry's record allows it to go to the trash at `at_ms`."""
     young = entry.last_used + grace_ms > at_ms
     return not (entry.references or entry.pinned or entry.trashed or young)
-
-
-def must_revive(references: int, trashed: int, last_used: int, at_ms: int) -> bool:
-    """Return True if storing a content again must update its record: it is in the trash, or may soon be."""
-    return bool(trashed) or (not references and at_ms - last_used > HOUR_MS)
 
 
 def indexed_digests(index: bytes) -> set[str]:

@@ -28,7 +28,7 @@ _AT_ONCE = 500  # contents removed in one transaction: other processes wait for 
 class HistoryPlan(msgspec.Struct, frozen=True):
     """What a clean-up would remove: captures by their ids, unnamed contents, and those over the quota."""
 
-    captures: tuple[str, ...] = ()
+    capture_ids: tuple[str, ...] = ()
     unnamed: tuple[ContentRow, ...] = ()
     over_quota: tuple[ContentRow, ...] = ()
     short: int = 0
@@ -41,13 +41,13 @@ class HistoryPlan(msgspec.Struct, frozen=True):
     def first(self, contents: int) -> HistoryPlan:
         """Return the plan with so many of its contents."""
         over_quota = self.over_quota[: max(0, contents - len(self.unnamed))]
-        return HistoryPlan(self.captures, self.unnamed[:contents], over_quota, self.short)
+        return HistoryPlan(self.capture_ids, self.unnamed[:contents], over_quota, self.short)
 
     @property
     def result(self) -> HistoryCleanup:
         """What it comes to."""
         return HistoryCleanup(
-            len(self.captures),
+            len(self.capture_ids),
             len(self.contents),
             sum(row.stored_size for row in self.contents),
             len(self.over_quota),
@@ -135,7 +135,7 @@ def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:
             if database.version != version:
                 break
             if not removed:
-                database.captures.remove(plan.captures)
+                database.captures.remove(plan.capture_ids)
             batch = contents[removed : removed + _AT_ONCE]
             database.contents.remove(row.digest for row in batch)
         if not batch:

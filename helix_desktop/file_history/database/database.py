@@ -10,7 +10,7 @@ from pathlib import Path
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.file_history.storage import HistoryTotals
 from helix_desktop.domain.translatable_text import TextContext, verbatim
-from helix_desktop.file_history.database.captures import CaptureRows
+from helix_desktop.file_history.database.capture_rows import CaptureRows
 from helix_desktop.file_history.database.connection import BUSY_S
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows

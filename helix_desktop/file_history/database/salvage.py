@@ -17,7 +17,7 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.file_history.database.captures import RunningCallRow
+from helix_desktop.file_history.database.capture_rows import RunningCallRow
 from helix_desktop.file_history.database.connection import Connection
 from helix_desktop.file_history.database.contents import unpack
 

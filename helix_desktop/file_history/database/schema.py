@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
-from helix_desktop.file_history.database.captures import CaptureRows
+from helix_desktop.file_history.database.capture_rows import CaptureRows
 from helix_desktop.file_history.database.connection import BUSY_S, Connection, unreadable
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows

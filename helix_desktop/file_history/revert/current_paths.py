@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.domain.file_history.revert import RevertProblem
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.domain.files.names import normalized_name
+from helix_desktop.domain.files.name_comparison import normalized_name
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX

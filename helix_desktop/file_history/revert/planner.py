@@ -39,14 +39,15 @@ class Planner:
         self._folders, self._contents, self._tree = folders, contents, tree
         self._reader = CurrentPathReader(folders, tree)
 
-    def plan(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
+    def plan(self, changes: Sequence[FileChange], capture_ids: Sequence[str]) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made."""
         by_path: dict[str, list[FileChange]] = {}
         for change in changes:
             by_path.setdefault(change.path, []).append(change)
         present = {path: self._read_present(path, by_path[path]) for path in sorted(by_path)}
         files = {path: self._plan_path(path, by_path[path], found) for path, found in present.items()}
-        return RevertPlan(tuple(check_folders(files, self._folders, self._reader).values()), tuple(captures))
+        planned = check_folders(files, self._folders, self._reader)
+        return RevertPlan(tuple(planned.values()), tuple(capture_ids))
 
     def _plan_path(self, path: str, changes: Sequence[FileChange], found: CurrentPath) -> PlannedFile:
         spans = _join(changes)

@@ -18,11 +18,17 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.current_paths import RevertTree
+from helix_desktop.file_history.revert.executor import RevertExecutor
 from helix_desktop.file_history.revert.folders import Folders, FolderUnreachable
+from helix_desktop.file_history.revert.operations import (
+    JournalEntry,
+    PathTarget,
+    RevertOperation,
+    build_operations,
+    changes_of,
+)
 from helix_desktop.file_history.revert.planner import Planner
 from helix_desktop.file_history.revert.refusals import PathChanged, half_done, refusal_of, refused
-from helix_desktop.file_history.revert.steps import JournalEntry, RevertStep, Target, build_steps, changes_of
-from helix_desktop.file_history.revert.swap import Swap
 from helix_desktop.file_history.revert.targets import TargetFinder, refuse_busy
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 from helix_desktop.system.clock import ClockMs
@@ -42,15 +48,15 @@ class Reverts:
         database: HistoryDatabase,
         tree: RevertTree,
         clock: ClockMs,
-        on_step: Callable[[str], None] = lambda _: None,
+        on_operation: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`clock` returns milliseconds since 1970; `on_step` gets the name of each step before it."""
+        """`clock` returns milliseconds since 1970; `on_operation` gets the name of each one before it."""
         self._root, self._database, self._tree, self._clock = root.resolve(), database, tree, clock
-        self._on_step = on_step
+        self._on_operation = on_operation
         lock = database.path.with_name(f"{database.path.name}.revert-lock")
         self._lock = FileLock(lock, thread_local=False)
 
-    def plan(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
+    def plan(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made.
 
         Raises StoreError, and RevertRefused if the workspace cannot be read, or a revert that was cut off
@@ -60,7 +66,7 @@ class Reverts:
         folders = Folders(self._root)
         try:
             with self._database.write():
-                return Planner(folders, self._database.contents, self._tree).plan(changes, captures)
+                return Planner(folders, self._database.contents, self._tree).plan(changes, capture_ids)
         except (FolderUnreachable, OSError) as error:
             raise refusal_of(error) from error
         finally:
@@ -78,8 +84,8 @@ class Reverts:
             folders = Folders(self._root)
             try:
                 targets = TargetFinder(folders, self._tree, plan, choices).find()
-                steps = build_steps(targets)
-                return self._apply(session_id, plan, targets, steps) if steps else None
+                operations = build_operations(targets)
+                return self._apply(session_id, plan, targets, operations) if operations else None
             except _FAILURES as error:
                 raise refusal_of(error) from error
             finally:
@@ -95,7 +101,7 @@ class Reverts:
             return
         with suppress(Timeout), self._lock.acquire(timeout=0):
             for revert_id, state, data in self._database.journal.all():
-                swap = Swap(Folders(self._root), JournalEntry.decode(data), self._on_step)
+                swap = RevertExecutor(Folders(self._root), JournalEntry.decode(data), self._on_operation)
                 try:
                     if state == _SWAPPING:
                         self._roll_back(revert_id, swap)
@@ -122,11 +128,17 @@ class Reverts:
             self._lock.release()
 
     def _apply(
-        self, session_id: str, plan: RevertPlan, targets: Mapping[str, Target], steps: tuple[RevertStep, ...]
+        self,
+        session_id: str,
+        plan: RevertPlan,
+        targets: Mapping[str, PathTarget],
+        operations: tuple[RevertOperation, ...],
     ) -> CapturedChanges:
         revert_id = uuid.uuid4().hex
         changes = ChangeList(changes_of(targets))
-        swap = Swap(Folders(self._root), JournalEntry(f"{STAGED_PREFIX}{revert_id}", steps), self._on_step)
+        swap = RevertExecutor(
+            Folders(self._root), JournalEntry(f"{STAGED_PREFIX}{revert_id}", operations), self._on_operation
+        )
         try:
             self._note(revert_id, _STAGING, swap)
             try:
@@ -135,7 +147,7 @@ class Reverts:
                 with self._database.write():
                     refuse_busy(self._tree, targets)  # from now on no call can begin until the end
                     swap.run()
-                    self._on_step("capture")
+                    self._on_operation("capture")
                     swap.store_replaced(self._database.contents)
                     digest = self._database.contents.put(changes.encode())
                     capture = Capture(
@@ -144,15 +156,15 @@ class Reverts:
                         "revert",
                         digest,
                         self._clock(),
-                        reverts=plan.captures,
+                        reverts=plan.capture_ids,
                         scope=plan.scope,
                     )
                     self._database.captures.add(capture)
                     self._note_seen(changes.changes)
                     self._database.journal.put(revert_id, _DONE, swap.entry.encode())
-                    self._on_step("check")
+                    self._on_operation("check")
                     swap.check()
-                    self._on_step("commit")
+                    self._on_operation("commit")
             except BaseException as error:
                 if not self._give_up(revert_id, swap) and isinstance(error, Exception):
                     raise half_done() from error
@@ -162,8 +174,8 @@ class Reverts:
             swap.close()
         return CapturedChanges(capture, changes)
 
-    def _note(self, revert_id: str, state: str, swap: Swap) -> None:
-        self._on_step(f"journal {state}")
+    def _note(self, revert_id: str, state: str, swap: RevertExecutor) -> None:
+        self._on_operation(f"journal {state}")
         with self._database.write():
             self._database.journal.put(revert_id, state, swap.entry.encode())
 
@@ -178,7 +190,7 @@ class Reverts:
         )
         self._tree.remove([change.path for change in changes if change.after is None])
 
-    def _give_up(self, revert_id: str, swap: Swap) -> bool:
+    def _give_up(self, revert_id: str, swap: RevertExecutor) -> bool:
         """Take back what was done; return False if that fails too, and is left to the next start."""
         try:
             state = next((state for id_, state, _ in self._database.journal.all() if id_ == revert_id), "")
@@ -189,25 +201,25 @@ class Reverts:
         self._try_to_clean(revert_id, swap)
         return True
 
-    def _roll_back(self, revert_id: str, swap: Swap) -> None:
+    def _roll_back(self, revert_id: str, swap: RevertExecutor) -> None:
         lost = swap.roll_back()
         with self._database.write():
-            for step in lost:
-                self._keep(swap, step)
+            for operation in lost:
+                self._keep(swap, operation)
             self._database.journal.put(revert_id, _DONE, swap.entry.encode())
 
-    def _keep(self, swap: Swap, step: RevertStep) -> None:
+    def _keep(self, swap: RevertExecutor, operation: RevertOperation) -> None:
         """Keep what stood at a path that somebody else has changed since: the next scan sees it as theirs."""
-        if step.present is None:
+        if operation.present is None:
             return
-        if step.present.kind == "file":
-            self._database.contents.put(swap.read_former(step))
-        self._tree.put([(step.path, SeenPath(step.present, b"", is_fresh=True))])
+        if operation.present.kind == "file":
+            self._database.contents.put(swap.read_former(operation))
+        self._tree.put([(operation.path, SeenPath(operation.present, b"", is_fresh=True))])
 
-    def _try_to_clean(self, revert_id: str, swap: Swap) -> None:
+    def _try_to_clean(self, revert_id: str, swap: RevertExecutor) -> None:
         """Remove what was left over, and end the revert; what fails here is done at the next start."""
         with suppress(*_FAILURES, HelixError):
             swap.clean()
-            self._on_step("journal end")
+            self._on_operation("journal end")
             with self._database.write():
                 self._database.journal.remove(revert_id)

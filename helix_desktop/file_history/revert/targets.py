@@ -11,8 +11,8 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.revert.current_paths import CurrentPathReader, RevertTree, is_alike
 from helix_desktop.file_history.revert.folder_checks import parents_of
 from helix_desktop.file_history.revert.folders import Folders
+from helix_desktop.file_history.revert.operations import PathTarget
 from helix_desktop.file_history.revert.refusals import refused, refused_by_change
-from helix_desktop.file_history.revert.steps import Target
 
 text = TextContext("Changes")
 
@@ -29,15 +29,15 @@ class TargetFinder:
     ) -> None:
         self._folders, self._tree, self._plan, self._choices = folders, tree, plan, choices
         self._reader = CurrentPathReader(folders, tree)
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[str, PathTarget] = {}
         self._folder_states: dict[str, FileState | None] = {}
 
-    def find(self) -> dict[str, Target]:
+    def find(self) -> dict[str, PathTarget]:
         """Return what stands at each path that is to change, and what shall."""
         for file in self._plan.files:
             target = self._target(file)
             if target != file.present and not is_alike(file.present, target):
-                self._targets[file.path] = Target(file.present, target)
+                self._targets[file.path] = PathTarget(file.present, target)
         self._check_present()
         for path in sorted(self._targets):
             if self._targets[path].state is not None:
@@ -76,7 +76,7 @@ class TargetFinder:
             state = target.state if target is not None else self._folder_state(parent)
             if state is None and target is None:
                 state = FileState("folder", mode=mode)  # it vanished: as the one it was in
-                self._targets[parent] = Target(None, state)
+                self._targets[parent] = PathTarget(None, state)
             if not is_folder(state):
                 raise refused(
                     text("{folder} isn't a folder, and {file} would be in it.", folder=parent, file=path),

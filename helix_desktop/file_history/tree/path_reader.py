@@ -17,7 +17,7 @@ _TRIES = 3  # to read a file that is written meanwhile
 _PIECE = 1 << 20  # bytes
 
 
-class Limits(NamedTuple):
+class ReadLimits(NamedTuple):
     """How much of a file is read: nothing over `size` bytes; of others the hash alone, or the bytes too."""
 
     size: int
@@ -44,7 +44,7 @@ def unread(file_stat: os.stat_result) -> SeenPath:
     return SeenPath(state, file_stamp(file_stat), is_fresh=False)
 
 
-def read_path(folder: Handle, name: str, limits: Limits) -> ReadPath | None:
+def read_path(folder: Handle, name: str, limits: ReadLimits) -> ReadPath | None:
     """Return what stands under a name; None: nothing that can be covered. Raises OSError."""
     try:
         file_stat = stat_in(folder, name)
@@ -74,7 +74,7 @@ def _read_link(folder: Handle, name: str, file_stat: os.stat_result) -> ReadPath
     )
 
 
-def _read_file(folder: Handle, name: str, limits: Limits, tries: int = _TRIES) -> ReadPath | None:
+def _read_file(folder: Handle, name: str, limits: ReadLimits, tries: int = _TRIES) -> ReadPath | None:
     """Read a file; one that is written meanwhile again, then as it was read: its stamp is that of before."""
     with open_file(folder, name) as file:
         file_stat = os.fstat(file)
@@ -91,7 +91,7 @@ def _read_file(folder: Handle, name: str, limits: Limits, tries: int = _TRIES) -
     return ReadPath(SeenPath(state, file_stamp(file_stat), not is_same or is_fresh(file_stat, started)), data)
 
 
-def _read_open(file: int, limits: Limits) -> tuple[str, int, bytes | None]:
+def _read_open(file: int, limits: ReadLimits) -> tuple[str, int, bytes | None]:
     """Return the digest of an open file, its size, and its bytes if they are to be read."""
     digest, size, pieces = hashlib.sha256(), 0, []
     while size <= limits.size and (piece := os.read(file, _PIECE)):

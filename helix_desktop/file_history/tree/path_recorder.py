@@ -11,7 +11,7 @@ from helix_desktop.file_history.database.cleanup import make_room
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders
-from helix_desktop.file_history.tree.path_reader import Limits, ReadPath, read_path, unread
+from helix_desktop.file_history.tree.path_reader import ReadLimits, ReadPath, read_path, unread
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.stamps import file_stamp
 
@@ -56,7 +56,7 @@ class PathRecorder:
         is_covered = reason is None or (is_named and reason == "ignored")
         try:
             folder, name = folders.of(path)
-            limits = Limits(self.rules.largest(path), is_covered and self.has_room(file_stat.st_size))
+            limits = ReadLimits(self.rules.largest(path), is_covered and self.has_room(file_stat.st_size))
             read = read_path(folder, name, limits)
         except _GONE:
             return None

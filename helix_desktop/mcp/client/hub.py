@@ -26,7 +26,7 @@ async def _ignore_change() -> None:
 
 
 class Hub:
-    """The lifecycle of servers as their entries configure them, and the routing of their tool calls.
+    """The lifecycle of servers as they are configured, and the routing of their tool calls.
 
     `start_task` starts and owns the tasks, `on_change` is called whenever anything about a server has
     changed, `on_tools_changed` is awaited when the tools have.
@@ -37,43 +37,43 @@ class Hub:
     ) -> None:
         self._context, self._start_task, self._on_change = context, start_task, on_change
         self.on_tools_changed: Callable[[], Awaitable[None]] = _ignore_change
-        self._entries: tuple[McpServerConfig, ...] = ()
+        self._configs: tuple[McpServerConfig, ...] = ()
         self._trusted = True
         self._actors: dict[str, ServerActor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._servers_lock = asyncio.Lock()
 
-    async def set_servers(self, entries: Sequence[McpServerConfig], trusted: bool, restart: str = "") -> None:
+    async def set_servers(self, configs: Sequence[McpServerConfig], trusted: bool, restart: str = "") -> None:
         """Set the servers; unchanged ones keep running, the one named `restart` is started again.
 
         In a folder that is not `trusted` nothing runs.
         """
         async with self._servers_lock:
-            self._entries, self._trusted = tuple(entries), trusted
-            runnable = {entry.name: entry for entry in entries if self._may_run(entry)}
+            self._configs, self._trusted = tuple(configs), trusted
+            runnable = {config.name: config for config in configs if self._may_run(config)}
             previous_tools: dict[str, tuple[ExposedTool, ...]] = {}
             for name, actor in tuple(self._actors.items()):
-                unchanged = name in runnable and _can_keep_running(runnable[name], actor.entry)
+                unchanged = name in runnable and _can_keep_running(runnable[name], actor.config)
                 if not unchanged or name == restart:
                     tools = await self._stop_server(name)
                     previous_tools[name] = tools if unchanged else ()
-            for name, entry in runnable.items():
+            for name, config in runnable.items():
                 if name in self._actors:
-                    self._actors[name].entry = entry
+                    self._actors[name].config = config
                 else:
-                    self._start_server(entry, previous_tools.get(name, ()))
+                    self._start_server(config, previous_tools.get(name, ()))
         self._on_change()
         await self.on_tools_changed()
 
-    def _may_run(self, entry: McpServerConfig) -> bool:
-        return self._trusted and entry.enabled and entry.is_consented
+    def _may_run(self, config: McpServerConfig) -> bool:
+        return self._trusted and config.enabled and config.is_consented
 
-    def _start_server(self, entry: McpServerConfig, known_tools: tuple[ExposedTool, ...]) -> None:
+    def _start_server(self, config: McpServerConfig, known_tools: tuple[ExposedTool, ...]) -> None:
         """Start a server; offer `known_tools` until it lists its tools."""
-        actor = ServerActor(entry, self._context, self._forward_tools_changed, self._on_change)
+        actor = ServerActor(config, self._context, self._forward_tools_changed, self._on_change)
         actor.tools = known_tools
-        self._actors[entry.name] = actor
-        self._tasks[entry.name] = self._start_task(actor.run(), f"mcp server {entry.name}")
+        self._actors[config.name] = actor
+        self._tasks[config.name] = self._start_task(actor.run(), f"mcp server {config.name}")
 
     async def _forward_tools_changed(self) -> None:
         await self.on_tools_changed()
@@ -97,23 +97,23 @@ class Hub:
                 await asyncio.wait(tasks)
 
     @property
-    def entries(self) -> tuple[McpServerConfig, ...]:
+    def configs(self) -> tuple[McpServerConfig, ...]:
         """The servers, running or not, in the order of the record."""
-        return self._entries
+        return self._configs
 
     def actor(self, name: str) -> ServerActor | None:
         """Return the actor of a server that runs or is to run; None if there is none."""
         return self._actors.get(name)
 
-    def status(self, entry: McpServerConfig) -> ServerStatus:
+    def status(self, config: McpServerConfig) -> ServerStatus:
         """Return the status of a server."""
-        actor = self._actors.get(entry.name)
+        actor = self._actors.get(config.name)
         if actor is not None:
             return actor.status
-        if not entry.enabled:
+        if not config.enabled:
             return ServerStatus("off")
         return ServerStatus(
-            "unapproved" if not entry.is_consented else "untrusted" if not self._trusted else "waiting"
+            "unapproved" if not config.is_consented else "untrusted" if not self._trusted else "waiting"
         )
 
     async def wait_settled(self, timeout_s: float) -> None:
@@ -128,10 +128,10 @@ class Hub:
         return tuple(tool.spec for _, tool in self._exposed_tools())
 
     def _exposed_tools(self) -> Iterator[tuple[ServerActor, ExposedTool]]:
-        for entry in self._entries:
-            actor = self._actors.get(entry.name)
+        for config in self._configs:
+            actor = self._actors.get(config.name)
             for tool in actor.tools if actor else ():
-                if actor and not tool.rejection and tool.tool not in entry.off:
+                if actor and not tool.rejection and tool.tool not in config.off:
                     yield actor, tool
 
     def _find_tool(self, call: ToolCall) -> tuple[ServerActor, ExposedTool]:
@@ -147,21 +147,21 @@ class Hub:
     async def approval(self, call: ToolCall) -> ApprovalRequest:
         """Return the approval request that every call needs. Raises ToolError for a tool that is gone."""
         actor, tool = self._find_tool(call)
-        entry = actor.entry
-        rules = suggest_server_rules(call.name, entry.name, entry.fingerprint)
+        config = actor.config
+        rules = suggest_server_rules(call.name, config.name, config.fingerprint)
         if not tool.claims_read_only:  # a claim is no proof: it only limits the suggestions
             rules = rules[:1]
         return ApprovalRequest(
             call.id,
             call.name,
-            f"{entry.name}: {tool.tool}",
-            summary=f"{entry.name}: {tool.title}",
+            f"{config.name}: {tool.tool}",
+            summary=f"{config.name}: {tool.title}",
             detail=_format_arguments(call.arguments),
             rule=rules[0],
             kind="mcp",
             suggested_rules=rules,
-            server=entry.name,
-            definition=entry.fingerprint,
+            server=config.name,
+            definition=config.fingerprint,
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -170,9 +170,9 @@ class Hub:
         return await actor.call_tool(tool.tool, call.arguments, on_output)
 
 
-def _can_keep_running(entry: McpServerConfig, running_entry: McpServerConfig) -> bool:
-    """Return True if a running server can keep running under a changed entry."""
-    return entry.fingerprint == running_entry.fingerprint and entry.quiet_s == running_entry.quiet_s
+def _can_keep_running(config: McpServerConfig, running_config: McpServerConfig) -> bool:
+    """Return True if a running server can keep running with a changed configuration."""
+    return config.fingerprint == running_config.fingerprint and config.quiet_s == running_config.quiet_s
 
 
 def _format_arguments(arguments: str) -> str:

@@ -77,14 +77,14 @@ class ServerActor:
 
     def __init__(
         self,
-        entry: McpServerConfig,
+        config: McpServerConfig,
         context: ServerContext,
         on_tools_changed: Callable[[], Awaitable[None]],
         on_change: Callable[[], None],
         retry_delays_s: tuple[float, ...] = _RETRY_DELAYS_S,
     ) -> None:
-        self.entry, self._context, self._on_tools_changed, self._on_change = (
-            entry,
+        self.config, self._context, self._on_tools_changed, self._on_change = (
+            config,
             context,
             on_tools_changed,
             on_change,
@@ -192,26 +192,28 @@ class ServerActor:
 
     @asynccontextmanager
     async def _open_transport(self, disconnected: asyncio.Event) -> AsyncIterator[Any]:
-        entry, context = self.entry, self._context
-        secrets = await context.load_secrets(entry)
+        config, context = self.config, self._context
+        secrets = await context.load_secrets(config)
         self.stderr_log.set_secrets(secrets.values())
-        missing = [name for name in entry.secret_names if not secrets.get(name)]
+        missing = [name for name in config.secret_names if not secrets.get(name)]
         if missing:
             raise HelixError(
-                _text("The secret {name} of {server} is missing.", name=missing[0], server=entry.name),
+                _text("The secret {name} of {server} is missing.", name=missing[0], server=config.name),
                 _text("The keychain doesn't have it, or can't be read now."),
                 _text("Enter it again."),
             )
-        if entry.url:
+        if config.url:
             http = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.http_transport")
-            opened = http.connect_http(entry.url, {**entry.headers, **secrets}, self.stderr_log, disconnected)
+            opened = http.connect_http(
+                config.url, {**config.headers, **secrets}, self.stderr_log, disconnected
+            )
         else:
             stdio = await asyncio.to_thread(
                 importlib.import_module, "helix_desktop.mcp.client.stdio_transport"
             )
-            environment = build_environment(context.inherited_environment, {**entry.env, **secrets})
-            cwd = str(context.root / entry.cwd)
-            program = ProgramSpec((entry.command, *entry.args), cwd, environment)
+            environment = build_environment(context.inherited_environment, {**config.env, **secrets})
+            cwd = str(context.root / config.cwd)
+            program = ProgramSpec((config.command, *config.args), cwd, environment)
             opened = stdio.connect_stdio(program, self.stderr_log, disconnected)
         async with opened as streams:
             yield streams
@@ -230,7 +232,7 @@ class ServerActor:
             return
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
         listed = await sdk.list_tools(session)
-        offers = [expose_tool(self.entry.name, tool) for tool in listed]
+        offers = [expose_tool(self.config.name, tool) for tool in listed]
         tools = tuple(sorted(offers, key=lambda offer: offer.spec.name))  # the server's order may change
         if tools != self.tools:
             self.tools = tools
@@ -250,7 +252,7 @@ class ServerActor:
             await asyncio.wait([self._check])
         if not self.is_up and not await self.wait_ready():
             raise ToolError(
-                f"The MCP server {self.entry.name} is not running.",
+                f"The MCP server {self.config.name} is not running.",
                 self.status.reason or "It is still being started.",
                 "Go on without it, or ask the user to look at Settings → MCP servers.",
             )
@@ -272,7 +274,7 @@ class ServerActor:
         self, session: ClientSession, tool: str, args: dict[str, Any], on_output: OutputCallback
     ) -> Any:
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
-        loop, quiet_s = asyncio.get_running_loop(), self.entry.quiet_s
+        loop, quiet_s = asyncio.get_running_loop(), self.config.quiet_s
         is_answered = False
         self._open_calls += 1
         try:
@@ -288,7 +290,7 @@ class ServerActor:
         except TimeoutError:
             raise ToolError(
                 f"{tool} did not answer.",
-                f"The MCP server {self.entry.name} gave no sign of life for {quiet_s} s; it was cancelled.",
+                f"The MCP server {self.config.name} gave no sign of life for {quiet_s} s; it was cancelled.",
                 "Try it with less to do, or go on without it.",
             ) from None
         except ToolError:
@@ -296,7 +298,7 @@ class ServerActor:
         except Exception as error:
             is_answered = True  # by an error, or by its end
             raise ToolError(
-                f"The MCP server {self.entry.name} did not carry out {tool}.",
+                f"The MCP server {self.config.name} did not carry out {tool}.",
                 sanitize_text(
                     self.stderr_log.sanitize(_error_reason(error).replace(_ENDED_EARLY, _ENDED_DURING_CALL)),
                     1_000,
@@ -319,7 +321,7 @@ class ServerActor:
             self._end_reason = _text("The server stopped answering and was restarted.")
             self._disconnected.set()
         except Exception as error:  # noqa: BLE001 - any answer is a sign of life, a lost connection is seen
-            _log.debug("Ping of MCP server %s: %s", self.entry.name, error)
+            _log.debug("Ping of MCP server %s: %s", self.config.name, error)
 
 
 def _parse_arguments(arguments: str) -> dict[str, Any]:

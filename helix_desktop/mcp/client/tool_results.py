@@ -17,19 +17,19 @@ from helix_desktop.mcp.client.exposed_tool import sanitize_text
 _MAX_ADDRESS_CHARS = 500
 
 
-def to_tool_result(answer: types.CallToolResult, target: str) -> ToolResult:
+def to_tool_result(result: types.CallToolResult, target: str) -> ToolResult:
     """Convert an answer to text; each image is replaced by a summary, its bytes go to `image_data`."""
     image_data: list[bytes] = []
-    parts = [_text(block, image_data) for block in answer.content]
-    text = "\n\n".join(part for part in (*parts, *_structured(answer)) if part)
+    parts = [_text(block, image_data) for block in result.content]
+    text = "\n\n".join(part for part in (*parts, *_structured(result)) if part)
     content = text.encode("utf-8", "surrogatepass")
-    return ToolResult(content, not answer.is_error, target=target, image_data=tuple(image_data))
+    return ToolResult(content, not result.is_error, target=target, image_data=tuple(image_data))
 
 
-def _structured(answer: types.CallToolResult) -> Iterator[str]:
+def _structured(result: types.CallToolResult) -> Iterator[str]:
     """Yield the structured content as JSON, unless a text block says the same."""
-    data = answer.structured_content
-    if data is None or any(_is_same_data(block, data) for block in answer.content):
+    data = result.structured_content
+    if data is None or any(_is_same_data(block, data) for block in result.content):
         return
     yield json.dumps(data, ensure_ascii=False, indent=1)
 

@@ -46,8 +46,8 @@ class CacheTools(Protocol):
         ...
 
 
-def cache_server(tools: CacheTools, workspace: str, version: str) -> Server[dict[str, Any]]:
-    """Create the MCP server of one workspace's cache; `workspace` is its display name."""
+def cache_server(tools: CacheTools, workspace_name: str, version: str) -> Server[dict[str, Any]]:
+    """Create the MCP server of one workspace's cache; `workspace_name` is its display name."""
     exposed_tools = [_tool(spec) for spec in tools.specs]
 
     async def on_list(
@@ -63,7 +63,7 @@ def cache_server(tools: CacheTools, workspace: str, version: str) -> Server[dict
     return Server(
         SERVER_NAME,
         version=version,
-        title=f"Context cache of {workspace}",
+        title=f"Context cache of {workspace_name}",
         instructions=_INSTRUCTIONS,
         on_list_tools=on_list,
         on_call_tool=on_call,

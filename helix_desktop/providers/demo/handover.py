@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.providers.demo.summary_input import (
-    Line,
-    Point,
+    HistoryLine,
+    SummaryPoint,
     read_facts,
     read_record,
     read_sections,
@@ -31,11 +31,12 @@ _SECTION_OPENINGS = tuple(
         ("Project Background", "The user asked|The README says|The workspace was listed"),
         ("User Preferences", "The user wants"),
         ("Completed Work", "Read |Wrote |Edited |Test run"),
-        ("TODO Items", "Newest request|Place in the script"),
+        ("TODO Items", r"Newest request|Request \d+:|Place in the script"),
         ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
     )
 )
-_NOTHING = "The demo model found nothing of this kind."
+_NOTHING = "None."
+_FORMER_NOTHING = "The demo model found nothing of this kind."
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
 _MAX_FIRST_POINTS = 3
 
@@ -81,9 +82,9 @@ def _merge_parts(request: str) -> str:
     )
 
 
-def _group_by_section(facts: Iterable[tuple[int, Point]]) -> dict[str, list[Point]]:
+def _group_by_section(facts: Iterable[tuple[int, SummaryPoint]]) -> dict[str, list[SummaryPoint]]:
     """Group observed facts by the section they belong to."""
-    sections: dict[str, list[Point]] = {}
+    sections: dict[str, list[SummaryPoint]] = {}
     for _, point in facts:
         title = next(
             (title for title, pattern in _SECTION_OPENINGS if pattern.match(point.text)), "Technical Details"
@@ -92,14 +93,17 @@ def _group_by_section(facts: Iterable[tuple[int, Point]]) -> dict[str, list[Poin
     return sections
 
 
-def _section_bullets(points: Sequence[Point], lines: Sequence[Line]) -> list[str]:
+def _section_bullets(points: Sequence[SummaryPoint], lines: Sequence[HistoryLine]) -> list[str]:
     last = f" [e{lines[-1].seq}]" if lines else ""
     return [point.line for point in points] or [f"- {_NOTHING}{last}"]
 
 
-def _merge_section(previous: list[Point], new: list[Point], title: str) -> list[Point]:
+def _merge_section(previous: list[SummaryPoint], new: list[SummaryPoint], title: str) -> list[SummaryPoint]:
     """Merge old points that still hold with new ones; of too many, keep the first three and the newest."""
-    previous, new = ([point for point in points if point.text != _NOTHING] for points in (previous, new))
+    previous, new = (
+        [point for point in points if point.text not in (_NOTHING, _FORMER_NOTHING)]
+        for points in (previous, new)
+    )
     if title in ("Current Issues", "TODO Items"):
         return new[-MAX_POINTS:]
     if title == "Completed Work":
@@ -118,20 +122,20 @@ def _merge_section(previous: list[Point], new: list[Point], title: str) -> list[
     )
 
 
-def _with_one_first_request(points: Sequence[Point]) -> list[Point]:
+def _with_one_first_request(points: Sequence[SummaryPoint]) -> list[SummaryPoint]:
     """Return the points without what was asked first in a later part of the session."""
     requests = [point for point in points if point.text.startswith(FIRST_REQUEST)]
     later = sorted(requests, key=lambda point: point.sources)[1:]
     return [point for point in points if point not in later]
 
 
-def _changed_path(point: Point) -> str:
+def _changed_path(point: SummaryPoint) -> str:
     """Return the path that a point reports as changed; empty if it reports something else."""
     match = re.match(r"Edited ([^:]+):|Wrote [\d,]+ bytes to (\S+)", point.text)
     return (match[1] or match[2]) if match else ""
 
 
-def _shorten_to_fit(sections: dict[str, list[Point]]) -> None:
+def _shorten_to_fit(sections: dict[str, list[SummaryPoint]]) -> None:
     """Drop the least important point of the longest section, the oldest of equals, until all fit."""
     while sum(len(point.line) for points in sections.values() for point in points) > _MAX_CHARS:
         fullest = max(sections.values(), key=lambda points: sum(len(point.line) for point in points))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from helix_desktop.providers.demo.summary_input import Point, read_facts, read_record, split_record
+from helix_desktop.providers.demo.summary_input import SummaryPoint, read_facts, read_record, split_record
 from helix_desktop.providers.demo.summary_points import extract_points
 
 OBSERVATION_OPENING, REFLECTION_OPENING = "[Write observations]", "[Refine observations]"
@@ -40,7 +40,7 @@ def write_observations(request: str) -> str:
 def write_reflection(request: str) -> str:
     """Return the observations of a request without those that were superseded."""
     _, body = split_record(request)
-    newest: dict[str, tuple[int, Point]] = {}
+    newest: dict[str, tuple[int, SummaryPoint]] = {}
     facts = read_facts(body)
     for priority, point in facts:
         match = _SUPERSEDED.match(point.text)
@@ -54,7 +54,9 @@ def write_reflection(request: str) -> str:
     return _format_facts(current)
 
 
-def _drop_least_important(facts: list[tuple[int, Point]], max_count: int) -> list[tuple[int, Point]]:
+def _drop_least_important(
+    facts: list[tuple[int, SummaryPoint]], max_count: int
+) -> list[tuple[int, SummaryPoint]]:
     """Drop the least important facts, the oldest of equals first, down to `max_count`."""
     remaining = list(facts)
     while len(remaining) > max_count:
@@ -62,6 +64,6 @@ def _drop_least_important(facts: list[tuple[int, Point]], max_count: int) -> lis
     return remaining
 
 
-def _format_facts(facts: list[tuple[int, Point]]) -> str:
+def _format_facts(facts: list[tuple[int, SummaryPoint]]) -> str:
     lines = [f"- ({priority}) {point.line.removeprefix('- ')}" for priority, point in facts]
     return "\n".join(lines) or "- (3) Nothing of note was said."

@@ -10,7 +10,8 @@ from functools import cache
 from helix_desktop.providers.demo.script import Script, Task
 
 _FACT = re.compile(r"\{\w+\}")
-_PLACE = re.compile(r"Place in the script: task (\d+), step (\d+) of \d+")
+_PLACE = re.compile(r"(?:Request|Place in the script: task) (\d+)(?:: all|:|, step) (\d+)")
+"""A request and its steps that are done; the longer opening stands in handovers of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class ScriptPosition:
     def place(self) -> str:
         """The sentence by which a handover keeps the position, counted from 1."""
         count = len(self.task.step)
-        state = "it is answered" if self.is_finished else f"step {self.steps_done + 1} is next"
-        return f"Place in the script: task {self.task_index + 1}, step {self.steps_done} of {count}; {state}."
+        state = f"all {count} steps done" if self.is_finished else f"{self.steps_done} of {count} steps done"
+        return f"Request {self.task_index + 1}: {state}."
 
 
 def last_step(text: str, task: Task) -> int:

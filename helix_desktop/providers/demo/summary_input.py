@@ -13,7 +13,7 @@ _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
 
 
 @dataclass(frozen=True)
-class Line:
+class HistoryLine:
     """A message of the history: its sequence number, role, and text."""
 
     seq: int
@@ -22,7 +22,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Point:
+class SummaryPoint:
     """A bullet: a sentence and the sequence numbers of its sources."""
 
     text: str
@@ -41,39 +41,44 @@ def split_record(request: str) -> tuple[str, str]:
     return (request[: match.start()], request[match.end() :]) if match else (request, "")
 
 
-def read_facts(body: str) -> list[tuple[int, Point]]:
+def read_facts(body: str) -> list[tuple[int, SummaryPoint]]:
     """Return the observed facts in a history, with their priorities."""
     matches = [entry for line in body.splitlines() if (entry := _FACT.match(line))]
     return [
-        (int(match[1]), Point(match[2], tuple(int(seq[1:]) for seq in (match[3] or "").split(", ") if seq)))
+        (
+            int(match[1]),
+            SummaryPoint(match[2], tuple(int(seq[1:]) for seq in (match[3] or "").split(", ") if seq)),
+        )
         for match in matches
     ]
 
 
-def read_record(body: str) -> list[Line]:
+def read_record(body: str) -> list[HistoryLine]:
     """Return the messages in a history; skip everything else."""
-    record: list[Line] = []
+    record: list[HistoryLine] = []
     for line in body.splitlines():
         if _FACT.match(line):
             continue
         entry = _ENTRY.match(line)
         if entry and int(entry[1]) > (record[-1].seq if record else 0):
-            record.append(Line(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))
+            record.append(HistoryLine(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))
         elif record:
-            record[-1] = Line(
+            record[-1] = HistoryLine(
                 record[-1].seq, record[-1].role, f"{record[-1].text}\n{line.removeprefix('| ')}"
             )
     return record
 
 
-def read_sections(head: str) -> dict[str, list[Point]]:
+def read_sections(head: str) -> dict[str, list[SummaryPoint]]:
     """Return the bullets of a previous handover, by section."""
-    sections: dict[str, list[Point]] = {}
-    current: list[Point] = []
+    sections: dict[str, list[SummaryPoint]] = {}
+    current: list[SummaryPoint] = []
     for line in head.splitlines():
         heading, bullet = _HEADING.match(line), _BULLET.match(line)
         if heading:
             current = sections.setdefault(heading[1], [])
         elif bullet:
-            current.append(Point(bullet[1], tuple(int(source[1:]) for source in bullet[2].split(", "))))
+            current.append(
+                SummaryPoint(bullet[1], tuple(int(source[1:]) for source in bullet[2].split(", ")))
+            )
     return sections

@@ -14,7 +14,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.script import Script
-from helix_desktop.providers.demo.summary_input import Line, Point
+from helix_desktop.providers.demo.summary_input import HistoryLine, SummaryPoint
 
 FIRST_REQUEST = "The user asked first:"
 """The beginning of the point that says what a session is about."""
@@ -37,41 +37,47 @@ _MAX_CONCLUSIONS = 3  # newest that stand for work of which no call is known
 _CALLS = " -> calls "
 
 
-def extract_points(lines: Sequence[Line], scripts: Sequence[Script] = ()) -> dict[str, list[Point]]:
+def extract_points(
+    lines: Sequence[HistoryLine], scripts: Sequence[Script] = ()
+) -> dict[str, list[SummaryPoint]]:
     """Return the points of a history, by section; its place in one of the scripts is one of them."""
     points = {title: write(lines) for title, write in _WRITERS.items()}
     points["TODO Items"] += _place(lines, scripts)
     return points
 
 
-def _background(lines: Sequence[Line]) -> list[Point]:
+def _background(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     requests = _requests(lines)
     points = [
-        Point(f"{FIRST_REQUEST if line.seq <= _BEGINNING else _REQUEST} {_shorten(line.text)}", (line.seq,))
+        SummaryPoint(
+            f"{FIRST_REQUEST if line.seq <= _BEGINNING else _REQUEST} {_shorten(line.text)}", (line.seq,)
+        )
         for line in requests[:1]
     ]
     for line in _tool_lines(lines, "read_file README"):
         blocks = [" ".join(block.split()) for block in line.text.split("\n\n")[1:]]
         prose = [block for block in blocks if block and block[0].isalnum()]
-        points += [Point(f"The README says: {_shorten(prose[0])}", (line.seq,))] if prose else []
+        points += [SummaryPoint(f"The README says: {_shorten(prose[0])}", (line.seq,))] if prose else []
     for line in _tool_lines(lines, "list_directory"):
         match = re.search(r"\(([\d,]+) entr", line.text)
-        points += [Point(f"The workspace was listed: {match[1]} entries.", (line.seq,))] if match else []
+        points += (
+            [SummaryPoint(f"The workspace was listed: {match[1]} entries.", (line.seq,))] if match else []
+        )
     return points[:3]
 
 
-def _requests(lines: Iterable[Line]) -> list[Line]:
+def _requests(lines: Iterable[HistoryLine]) -> list[HistoryLine]:
     """Return what the user said, without commands of the terminal that a message holds."""
-    users = (Line(line.seq, line.role, typed_text(line.text)) for line in lines if line.role == "user")
+    users = (HistoryLine(line.seq, line.role, typed_text(line.text)) for line in lines if line.role == "user")
     return [line for line in users if line.text]
 
 
-def _details(lines: Sequence[Line]) -> list[Point]:
-    points: list[Point] = []
+def _details(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
+    points: list[SummaryPoint] = []
     for line in lines:
         if line.role != "assistant":
             continue
-        points += [Point(sentence, (line.seq,)) for sentence in _sentences(_answer_text(line))]
+        points += [SummaryPoint(sentence, (line.seq,)) for sentence in _sentences(_answer_text(line))]
     return points
 
 
@@ -90,95 +96,97 @@ def _is_detail(sentence: str) -> bool:
     return len(sentence) > _MIN_CHARS and bool(_DETAIL.search(sentence)) and not only_announces(sentence)
 
 
-def _completed(lines: Sequence[Line]) -> list[Point]:
+def _completed(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     reads = [line for line in lines if line.role == "tool" and line.text.startswith("read_file ")]
-    points: list[Point] = []
+    points: list[SummaryPoint] = []
     if reads and not any(_is_change(line) for line in lines):
         names = list(dict.fromkeys(line.text.split()[1].rstrip(":") for line in reads))
         rest = f" and {len(names) - 4} more" if len(names) > 4 else ""  # noqa: PLR2004 - names that fit a line
         text = f"Read {len(names)} files: {', '.join(names[:4])}{rest}."
-        points.append(Point(text, tuple(line.seq for line in reads[:4])))
-    changed: dict[str, Point] = {}
+        points.append(SummaryPoint(text, tuple(line.seq for line in reads[:4])))
+    changed: dict[str, SummaryPoint] = {}
     for line in lines:
         match = re.search(r"((?:Wrote|Edited) [^\n\"]+)", line.text) if _is_change(line) else None
         if match:
-            changed[line.text.split()[1]] = Point(_shorten(match[1]), (line.seq,))
+            changed[line.text.split()[1]] = SummaryPoint(_shorten(match[1]), (line.seq,))
     done = [*points, *changed.values(), *_runs(lines)[-1:]]
     return done or _conclusions(lines)[-_MAX_CONCLUSIONS:]
 
 
-def _conclusions(lines: Sequence[Line]) -> list[Point]:
+def _conclusions(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     """Return what each message without calls came to."""
     answers = (line for line in lines if line.role == "assistant" and _CALLS not in f" {line.text}")
     statements = ((line, main_statement(line.text, _CONCLUSION_CHARS)) for line in answers)
-    return [Point(" ".join(statement.split()), (line.seq,)) for line, statement in statements if statement]
+    return [
+        SummaryPoint(" ".join(statement.split()), (line.seq,)) for line, statement in statements if statement
+    ]
 
 
-def _runs(lines: Sequence[Line]) -> list[Point]:
+def _runs(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     points = []
     for line in _tool_lines(lines, "run_command"):
         test_count, verdict = _TEST_COUNT.search(line.text), _VERDICT.search(line.text)
         if test_count and verdict:
-            points.append(Point(f"Test run: {test_count[1]} tests, {verdict[1]}.", (line.seq,)))
+            points.append(SummaryPoint(f"Test run: {test_count[1]} tests, {verdict[1]}.", (line.seq,)))
     return points
 
 
-def _issues(lines: Sequence[Line]) -> list[Point]:
+def _issues(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     points = [
-        Point(f"Not allowed by the user: {_first_line(line)}", (line.seq,))
+        SummaryPoint(f"Not allowed by the user: {_first_line(line)}", (line.seq,))
         for line in lines
         if _is_denied(line)
     ]
     failed = [line for line in lines if line.role == "tool" and " FAILED: " in line.text.split("\n", 1)[0]]
     points += [
-        Point(f"Failed: {_first_line(line)}", (line.seq,))
+        SummaryPoint(f"Failed: {_first_line(line)}", (line.seq,))
         for line in failed
         if not line.text.startswith("run_command") and not _is_denied(line)
     ]
     runs = _runs(lines)
     if runs:
         verb = "The newest test run passed" if ", OK." in runs[-1].text else "The newest test run fails"
-        points.append(Point(f"{verb}. {runs[-1].text}", runs[-1].sources))
+        points.append(SummaryPoint(f"{verb}. {runs[-1].text}", runs[-1].sources))
     names = {
         name: line.seq
         for line in _tool_lines(lines, "run_command")
         for name in re.findall(r"FAIL: (\w+)", line.text)
     }
     if runs and ", OK." not in runs[-1].text:
-        points += [Point(f"Failing test: {name}.", (seq,)) for name, seq in names.items()]
+        points += [SummaryPoint(f"Failing test: {name}.", (seq,)) for name, seq in names.items()]
     return points[-MAX_POINTS:]
 
 
-def _todo(lines: Sequence[Line]) -> list[Point]:
+def _todo(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     return [
-        Point(f"Newest request in this record: {_shorten(line.text)}", (line.seq,))
+        SummaryPoint(f"Newest request in this record: {_shorten(line.text)}", (line.seq,))
         for line in _requests(lines)[-1:]
     ]
 
 
-def _place(lines: Sequence[Line], scripts: Sequence[Script]) -> list[Point]:
+def _place(lines: Sequence[HistoryLine], scripts: Sequence[Script]) -> list[SummaryPoint]:
     for line in reversed(lines):
         position = newest_position([_answer_text(line)], scripts) if line.role == "assistant" else None
         if position is not None:
-            return [Point(position.place, (line.seq,))]
+            return [SummaryPoint(position.place, (line.seq,))]
     return []
 
 
-def _answer_text(line: Line) -> str:
+def _answer_text(line: HistoryLine) -> str:
     return f" {line.text}".partition(_CALLS)[0].lstrip()  # a line may have calls only
 
 
-def _preferences(lines: Sequence[Line]) -> list[Point]:
+def _preferences(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     typed = (line for line in _requests(lines) if len(line.text) <= _MAX_TYPED)
     return [
-        Point(f"The user wants: {_as_sentence(_shorten(part.removeprefix('but ')))}", (line.seq,))
+        SummaryPoint(f"The user wants: {_as_sentence(_shorten(part.removeprefix('but ')))}", (line.seq,))
         for line in typed
         for part in re.split(r"(?<=[.!?,])\s+", line.text)
         if _PREFERENCE.search(part) and " " in part and not part.endswith("?")
     ]
 
 
-_WRITERS: dict[str, Callable[[Sequence[Line]], list[Point]]] = {
+_WRITERS: dict[str, Callable[[Sequence[HistoryLine]], list[SummaryPoint]]] = {
     "Project Background": _background,
     "Technical Details": _details,
     "Completed Work": _completed,
@@ -188,19 +196,19 @@ _WRITERS: dict[str, Callable[[Sequence[Line]], list[Point]]] = {
 }
 
 
-def _tool_lines(lines: Iterable[Line], start: str) -> list[Line]:
+def _tool_lines(lines: Iterable[HistoryLine], start: str) -> list[HistoryLine]:
     return [line for line in lines if line.role == "tool" and line.text.startswith(start)]
 
 
-def _is_change(line: Line) -> bool:
+def _is_change(line: HistoryLine) -> bool:
     return line.role == "tool" and line.text.startswith(("write_file ", "edit_file "))
 
 
-def _is_denied(line: Line) -> bool:
+def _is_denied(line: HistoryLine) -> bool:
     return line.role == "tool" and "The user did not allow this call" in line.text
 
 
-def _first_line(line: Line) -> str:
+def _first_line(line: HistoryLine) -> str:
     return _shorten(line.text.split("\n", 1)[0])
 
 

@@ -301,7 +301,7 @@ def _start_process() -> tuple[SpawnProcess, Connection]:
 
 def _serve(connection: Connection) -> None:
     """Run the worker process; only there the engine is imported."""
-    from helix_desktop.replay.policy.process import serve
+    from helix_desktop.replay.policy.worker_process import serve
 
     serve(connection)
 

@@ -34,7 +34,7 @@ _URLS = ("url", "serverUrl", "httpUrl", "uri")
 class ServerDraft(msgspec.Struct, frozen=True):
     """A server as it was pasted; `secrets` holds values by name, empty where one has to be filled in."""
 
-    entry: McpServerConfig
+    config: McpServerConfig
     secrets: dict[str, str] = {}
 
 
@@ -102,7 +102,7 @@ def _from_json(block: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ..
         )
     drafts: list[ServerDraft] = []
     for name, config in servers.items():
-        taken_names = (*used_names, *(draft.entry.name for draft in drafts))
+        taken_names = (*used_names, *(draft.config.name for draft in drafts))
         drafts.append(
             _build_draft(name or _guess_name([str(config.get("command", ""))]), config, taken_names)
         )
@@ -142,7 +142,7 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
             text('The "args" of {name} must be a list.', name=name),
             fix=text('Write them as a list, such as ["--port", "8080"].'),
         )
-    entry = McpServerConfig(
+    server = McpServerConfig(
         name=suggest_name(name, used_names),
         command="" if url else str(config.get("command", "")),
         args=() if url else tuple(map(str, args)),
@@ -154,7 +154,7 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
         secret_headers=tuple(secrets) if url else (),
         enabled=not config.get("disabled", False),
     )
-    return ServerDraft(entry, secrets)
+    return ServerDraft(server, secrets)
 
 
 def _literal_secret(value: str) -> str:

@@ -15,10 +15,10 @@ class ServerSecrets:
     def __init__(self, secrets: SecretStore, workspace_id: str) -> None:
         self._secrets, self._identity = secrets, workspace_id
 
-    async def load(self, entry: McpServerConfig) -> dict[str, str]:
-        """Return the stored values of an entry's secrets, by name."""
+    async def load(self, config: McpServerConfig) -> dict[str, str]:
+        """Return the stored values of a server's secrets, by name."""
         keys = {
-            name: await self._secrets.get(self._key_name(entry.name, name)) for name in entry.secret_names
+            name: await self._secrets.get(self._key_name(config.name, name)) for name in config.secret_names
         }
         return {name: key.value for name, key in keys.items() if key.value}
 
@@ -26,7 +26,7 @@ class ServerSecrets:
         """Save the values that a draft has."""
         for name, value in draft.secrets.items():
             if value:
-                await self._secrets.set(self._key_name(draft.entry.name, name), value)
+                await self._secrets.set(self._key_name(draft.config.name, name), value)
 
     async def delete(self, server: str, names: Sequence[str]) -> None:
         """Delete a server's secrets of these names."""

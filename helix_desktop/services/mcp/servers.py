@@ -88,60 +88,62 @@ class McpServerService:
             await self.stop(workspace_id)
         await self._scope.close()
 
-    def entries(self, workspace_id: str) -> tuple[McpServerConfig, ...]:
+    def configs(self, workspace_id: str) -> tuple[McpServerConfig, ...]:
         """Return the servers of a workspace, in order."""
         return self._registry.get(workspace_id).servers
 
     async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
         """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
-        entries = self.entries(workspace_id)
-        if len(entries) + len(drafts) > MAX_SERVERS:
+        configs = self.configs(workspace_id)
+        if len(configs) + len(drafts) > MAX_SERVERS:
             raise InvalidInput(
                 text("A workspace can have at most {count} servers.", count=MAX_SERVERS),
                 fix=text("Remove some first."),
             )
         for draft in drafts:
-            _check(draft.entry, tuple(entry.name for entry in entries))
+            _check(draft.config, tuple(config.name for config in configs))
             await self._secrets_of(workspace_id).save(draft)
-            entries = (*entries, _with_consent(draft.entry))
-        await self._save(workspace_id, entries)
+            configs = (*configs, _with_consent(draft.config))
+        await self._save(workspace_id, configs)
 
     async def change(self, workspace_id: str, name: str, draft: ServerDraft) -> None:
         """Change a server and start it so: who saves one has seen what it starts. Secrets left empty stay."""
-        entries = self.entries(workspace_id)
-        _check(draft.entry, tuple(entry.name for entry in entries if entry.name != name))
-        previous = self._entry(workspace_id, name)
+        configs = self.configs(workspace_id)
+        _check(draft.config, tuple(config.name for config in configs if config.name != name))
+        previous = self._config(workspace_id, name)
         values = await self._secrets_of(workspace_id).load(previous)
-        secrets = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.entry.secret_names}
+        secrets = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.config.secret_names}
         removed = [
             key
             for key in previous.secret_names
-            if name != draft.entry.name or key not in draft.entry.secret_names
+            if name != draft.config.name or key not in draft.config.secret_names
         ]
         await self._secrets_of(workspace_id).delete(name, removed)
-        await self._secrets_of(workspace_id).save(ServerDraft(draft.entry, secrets))
-        changed = _with_consent(replace(draft.entry, off=previous.off, enabled=previous.enabled))
+        await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
+        changed = _with_consent(replace(draft.config, off=previous.off, enabled=previous.enabled))
         await self._save(
-            workspace_id, [changed if entry.name == name else entry for entry in entries], draft.entry.name
+            workspace_id,
+            [changed if config.name == name else config for config in configs],
+            draft.config.name,
         )
 
     async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
         """Let a server start as the user has just seen it. Raises InvalidInput if it changed since."""
-        entry = self._entry(workspace_id, name)
-        if entry.fingerprint != fingerprint:
+        config = self._config(workspace_id, name)
+        if config.fingerprint != fingerprint:
             raise InvalidInput(
                 text("{name} was changed in the meantime.", name=name), fix=text("Review it again.")
             )
-        await self._save_entry(workspace_id, _with_consent(entry))
+        await self._save_config(workspace_id, _with_consent(config))
 
     async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
         """Switch a server on or off."""
-        await self._save_entry(workspace_id, replace(self._entry(workspace_id, name), enabled=enabled))
+        await self._save_config(workspace_id, replace(self._config(workspace_id, name), enabled=enabled))
 
     async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
         """Set the tools of a server that are not exposed to the model."""
-        await self._save_entry(
-            workspace_id, replace(self._entry(workspace_id, name), off=tuple(sorted(tool_names)))
+        await self._save_config(
+            workspace_id, replace(self._config(workspace_id, name), off=tuple(sorted(tool_names)))
         )
 
     async def restart(self, workspace_id: str, name: str) -> None:
@@ -150,35 +152,35 @@ class McpServerService:
 
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
         """Remove a server with its secrets; the returned function restores it."""
-        before = self.entries(workspace_id)
-        entry = self._entry(workspace_id, name)
-        values = await self._secrets_of(workspace_id).load(entry)
+        before = self.configs(workspace_id)
+        config = self._config(workspace_id, name)
+        values = await self._secrets_of(workspace_id).load(config)
         await self._save(workspace_id, [server for server in before if server.name != name])
-        await self._secrets_of(workspace_id).delete(name, entry.secret_names)
+        await self._secrets_of(workspace_id).delete(name, config.secret_names)
 
         async def restore() -> None:
-            now = self.entries(workspace_id)
+            now = self.configs(workspace_id)
             if any(server.name == name for server in now):
                 raise InvalidInput(
                     text("Another server is now named {name}.", name=name),
                     fix=text("Rename or remove it first."),
                 )
-            await self._secrets_of(workspace_id).save(ServerDraft(entry, dict(values)))
-            index = min(before.index(entry), len(now))
-            await self._save(workspace_id, (*now[:index], entry, *now[index:]))
+            await self._secrets_of(workspace_id).save(ServerDraft(config, dict(values)))
+            index = min(before.index(config), len(now))
+            await self._save(workspace_id, (*now[:index], config, *now[index:]))
 
         return restore
 
-    async def _save_entry(self, workspace_id: str, entry: McpServerConfig) -> None:
+    async def _save_config(self, workspace_id: str, config: McpServerConfig) -> None:
         await self._save(
             workspace_id,
-            [entry if server.name == entry.name else server for server in self.entries(workspace_id)],
+            [config if server.name == config.name else server for server in self.configs(workspace_id)],
         )
 
-    def _entry(self, workspace_id: str, name: str) -> McpServerConfig:
-        for entry in self.entries(workspace_id):
-            if entry.name == name:
-                return entry
+    def _config(self, workspace_id: str, name: str) -> McpServerConfig:
+        for config in self.configs(workspace_id):
+            if config.name == name:
+                return config
         raise InvalidInput(
             text("The server {name} doesn't exist anymore.", name=name), fix=text("Add it again.")
         )
@@ -186,14 +188,14 @@ class McpServerService:
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
         """Return the status of each server of a workspace, in order."""
         hub, statuses = self._hubs.get(workspace_id), []
-        if hub is not None and hub.entries != self.entries(
+        if hub is not None and hub.configs != self.configs(
             workspace_id
         ):  # somebody else has changed the record
             await self._apply(workspace_id)
-        for entry in self.entries(workspace_id):
-            values = await self._secrets_of(workspace_id).load(entry)
-            missing = tuple(name for name in entry.secret_names if name not in values)
-            statuses.append(await self._status_builder.build(hub, entry, missing))
+        for config in self.configs(workspace_id):
+            values = await self._secrets_of(workspace_id).load(config)
+            missing = tuple(name for name in config.secret_names if name not in values)
+            statuses.append(await self._status_builder.build(hub, config, missing))
         return tuple(statuses)
 
     async def secret_storage_text(self) -> str:
@@ -206,9 +208,9 @@ class McpServerService:
 
     async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
         """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
-        entry = _with_consent(replace(draft.entry, enabled=True))
-        _check(entry)
-        values = await self._secrets_of(workspace_id).load(replace(entry, name=name)) if name else {}
+        config = _with_consent(replace(draft.config, enabled=True))
+        _check(config)
+        values = await self._secrets_of(workspace_id).load(replace(config, name=name)) if name else {}
         merged = {**values, **{key: value for key, value in draft.secrets.items() if value}}
 
         async def secrets(_: McpServerConfig) -> Mapping[str, str]:
@@ -218,9 +220,9 @@ class McpServerService:
         root = Path(self._registry.get(workspace_id).path)
         hub = Hub(ServerContext(root, self._inherited_env, secrets), scope.start)
         try:
-            await hub.set_servers((entry,), True)
+            await hub.set_servers((config,), True)
             await hub.wait_settled(TEST_LIMIT_S)
-            return await self._status_builder.build(hub, entry)
+            return await self._status_builder.build(hub, config)
         finally:
             await hub.close()
             await scope.close()
@@ -246,16 +248,16 @@ class McpServerService:
         self._notify(workspace_id)
 
 
-def _with_consent(entry: McpServerConfig) -> McpServerConfig:
-    return replace(entry, approved=entry.fingerprint)
+def _with_consent(config: McpServerConfig) -> McpServerConfig:
+    return replace(config, approved=config.fingerprint)
 
 
-def _check(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> None:
-    faults = validate_server(entry, used_names)
+def _check(config: McpServerConfig, used_names: tuple[str, ...] = ()) -> None:
+    faults = validate_server(config, used_names)
     if faults:
         what = (
-            text("The server {name} isn't complete yet.", name=entry.name)
-            if entry.name
+            text("The server {name} isn't complete yet.", name=config.name)
+            if config.name
             else text("The server isn't complete yet.")
         )
         raise InvalidInput(what, join_sentences(*faults.values()))

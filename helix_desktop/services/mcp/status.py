@@ -22,13 +22,13 @@ class McpToolStatus(msgspec.Struct, frozen=True):
 
 
 class McpServerStatus(msgspec.Struct, frozen=True):
-    """A server: its entry, its state and why, the name it gives itself, its tools, the end of its log.
+    """A server: its configuration, state and why, the name it gives itself, its tools, the end of its log.
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
     value now.
     """
 
-    entry: McpServerConfig
+    config: McpServerConfig
     state: McpServerState
     why: str = ""
     retry_in_s: float = 0.0

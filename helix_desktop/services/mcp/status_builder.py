@@ -21,26 +21,26 @@ class StatusBuilder:
         self._token_counts: dict[str, int] = {}
 
     async def build(
-        self, hub: Hub | None, entry: McpServerConfig, missing_secrets: tuple[str, ...] = ()
+        self, hub: Hub | None, config: McpServerConfig, missing_secrets: tuple[str, ...] = ()
     ) -> McpServerStatus:
         """Build the status of a server; `hub` is None while its workspace is not open."""
         if hub is None:
             return McpServerStatus(
-                entry, "waiting" if entry.enabled else "off", missing_secrets=missing_secrets
+                config, "waiting" if config.enabled else "off", missing_secrets=missing_secrets
             )
-        condition, actor = hub.status(entry), hub.actor(entry.name)
+        condition, actor = hub.status(config), hub.actor(config.name)
         return McpServerStatus(
-            entry,
+            config,
             condition.state,
             condition.reason,
             condition.retry_in_s,
             reported_name=actor.server_title if actor else "",
-            tools=await self._tool_statuses(actor, entry) if actor else (),
+            tools=await self._tool_statuses(actor, config) if actor else (),
             log=actor.stderr_log.text if actor else "",
             missing_secrets=missing_secrets,
         )
 
-    async def _tool_statuses(self, actor: ServerActor, entry: McpServerConfig) -> tuple[McpToolStatus, ...]:
+    async def _tool_statuses(self, actor: ServerActor, config: McpServerConfig) -> tuple[McpToolStatus, ...]:
         texts = [json.dumps(msgspec.to_builtins(tool.spec)) for tool in actor.tools]
         new = [text for text in texts if text not in self._token_counts]
         self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
@@ -49,7 +49,7 @@ class StatusBuilder:
                 tool.tool,
                 tool.spec.description.partition("] ")[2],
                 self._token_counts[text],
-                is_enabled=tool.tool not in entry.off,
+                is_enabled=tool.tool not in config.off,
                 is_read_only=tool.claims_read_only,
                 refusal=tool.rejection,
             )

@@ -49,7 +49,7 @@ class ArchiveManifest(msgspec.Struct, frozen=True):
 
     format: int
     version: str
-    workspace: str
+    workspace_id: str = msgspec.field(name="workspace")
     name: str
     created: _NonNegative
     entries: _NonNegative

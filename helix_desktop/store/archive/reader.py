@@ -97,7 +97,7 @@ def read_info(path: Path) -> ArchiveInfo:
         raise unreadable_archive(path, error) from error
     assert isinstance(manifest, ArchiveManifest)  # the first part always is, or there is none
     return ArchiveInfo(
-        manifest.name, manifest.workspace, manifest.created, manifest.entries, manifest.sessions
+        manifest.name, manifest.workspace_id, manifest.created, manifest.entries, manifest.sessions
     )
 
 

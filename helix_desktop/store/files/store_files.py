@@ -33,7 +33,7 @@ class StoreFormat(msgspec.Struct, frozen=True):
     """The content of `format`."""
 
     schema: int
-    workspace: str
+    workspace_id: str = msgspec.field(name="workspace")
 
 
 class CleanState(msgspec.Struct, frozen=True):

@@ -14,7 +14,6 @@ import msgspec
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.store.retention import must_revive
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import check_digest
@@ -53,8 +52,8 @@ class ContentStore:
             check_digest(content, digest_of(content.data))
         elif record is not None and self._is_intact(batch, digest):
             check_digest(content, digest_of(content.data))
-            if must_revive(record.references, record.trashed, record.last_used, at_ms):
-                revived = msgspec.structs.replace(record, trashed=0, last_used=at_ms)
+            revived = msgspec.structs.replace(record, trashed=0, last_used=max(at_ms, record.last_used))
+            if revived != record:
                 ROWS.record.put(batch, revived, digest)
         elif record is not None:
             self._restore_bytes(batch, content, record)

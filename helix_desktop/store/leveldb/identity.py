@@ -28,13 +28,13 @@ def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> No
             ),
             text("Nothing was changed. Open it with the newest version."),
         )
-    if actual_format.workspace != expected_format.workspace:
+    if actual_format.workspace_id != expected_format.workspace_id:
         raise StoreUnreadable(
             text("The data found here belongs to another workspace."),
             text(
                 "It is from workspace {actual}, not {expected}.",
-                actual=actual_format.workspace,
-                expected=expected_format.workspace,
+                actual=actual_format.workspace_id,
+                expected=expected_format.workspace_id,
             ),
             text("Nothing was changed. Move each data folder back to where it was."),
         )
@@ -44,7 +44,7 @@ def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
     """Return the rows that identify a new store."""
     return {
         keys.SCHEMA: row_codec.encode(keys.SCHEMA, store_format.schema),
-        keys.IDENTITY: row_codec.encode(keys.IDENTITY, store_format.workspace),
+        keys.IDENTITY: row_codec.encode(keys.IDENTITY, store_format.workspace_id),
     }
 
 

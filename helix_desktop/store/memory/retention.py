@@ -58,9 +58,10 @@ class MemoryData:
         point = self.branches.get(session_id)
         return session_id if point is None or seq > point.seq else self.holder_of(point.parent, seq)
 
-    def references(self) -> set[tuple[str, int, str]]:
-        """Return session, seq and digest of every place that names a content."""
-        return {
+    def names(self) -> set[tuple[str, int, str]]:
+        """Return session, seq (0: its draft) and digest of every place that names a content."""
+        drafts = self.drafts.items()
+        return {(session_id, 0, digest) for session_id, draft in drafts for digest in draft.digests} | {
             (session_id, recorded.seq, digest)
             for session_id, log in self.logs.items()
             for recorded in log
@@ -184,19 +185,32 @@ class MemoryRetention:
             copy = self._data.copied()
             trial = MemoryRetention(copy, self._clock, self._check_open)
             return await trial.delete_permanently(digests, sessions)
-        data, before = self._data, self._data.references()
-        trashed, selected = (await self.trash()).sessions, set(sessions)
-        family = [summary.id for summary in trashed if summary.id in selected or summary.parent in selected]
+        data, before, summaries = self._data, self._data.names(), dict(self._data.summaries)
+        selected = set(sessions)
+        family = [
+            summary.id
+            for summary in (await self.trash()).sessions
+            if summary.id in selected or summary.parent in selected
+        ]
         for session_id in family:
             if session_id in data.summaries:  # a subagent may have gone with its session
                 self._remove_session(session_id)
-        referenced = {digest for _, _, digest in before - data.references()}
+        trashed_ms: dict[str, int] = {}
+        for session_id, _, digest in before - data.names():
+            trashed_ms[digest] = max(trashed_ms.get(digest, 0), summaries[session_id].trashed)
         candidates = [
             entry
             for entry in self._entries()
-            if entry.digest in referenced or (entry.digest in set(digests) and entry.trashed)
+            if entry.digest in trashed_ms or (entry.digest in set(digests) and entry.trashed)
         ]
-        free = [entry for entry in candidates if not (entry.references or entry.pinned)]
+        used = {
+            entry.digest
+            for entry in candidates
+            if not entry.trashed and entry.last_used > trashed_ms[entry.digest]
+        }
+        free = [
+            entry for entry in candidates if not (entry.references or entry.pinned or entry.digest in used)
+        ]
         staying = data.entries.keys() - {entry.digest for entry in free}
         indexes = [digest for digest in staying if data.entries[digest].kind == "index"]
         gone = unindexed_entries(free, indexes, data.contents.get)

@@ -16,7 +16,6 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, listed_session, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.store.retention import must_revive
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
     check_branch,
@@ -186,8 +185,8 @@ class MemoryStore(StoreSearch):
     async def _store_content(self, content: Content, at_ms: int, session_id: str) -> None:
         digest = content.digest
         entry = self._data.entries.get(digest)
-        if entry is not None and must_revive(entry.references, entry.trashed, entry.last_used, at_ms):
-            self._update_entry(digest, trashed=0, last_used=at_ms)
+        if entry is not None:
+            self._update_entry(digest, trashed=0, last_used=max(at_ms, entry.last_used))
         elif entry is None and not self._is_redacted(digest):
             self._data.contents[digest] = content.data
             self._data.entries[digest] = _new_entry(content, at_ms, session_id)

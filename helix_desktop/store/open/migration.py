@@ -41,7 +41,7 @@ def needs_migration(
     """Return True if a store has an older schema and steps lead to the target."""
     schemas = range(current_format.schema, target_format.schema)
     return (
-        current_format.workspace == target_format.workspace
+        current_format.workspace_id == target_format.workspace_id
         and bool(schemas)
         and all(schema in steps for schema in schemas)
     )

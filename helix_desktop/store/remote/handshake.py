@@ -29,7 +29,7 @@ class OwnerProof(msgspec.Struct, frozen=True):
     """The owner's proof, and the workspace it serves."""
 
     mac: bytes
-    workspace: str
+    workspace_id: str = msgspec.field(name="workspace")
     pid: int
 
 

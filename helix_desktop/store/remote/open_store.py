@@ -93,12 +93,12 @@ async def connect(folder: Path, workspace_id: str, reopen: Reopen | None = None)
         answer = (await connection.receive_handshake()).decode(OwnerProof)
         check_owner(endpoint.secret, challenge, proof, answer)
         connection.mark_authenticated()
-        if answer.workspace != workspace_id:
+        if answer.workspace_id != workspace_id:
             raise StoreUnreadable(
                 text("The data found here belongs to another workspace."),
                 text(
                     "It is from workspace {actual}, not {expected}.",
-                    actual=answer.workspace,
+                    actual=answer.workspace_id,
                     expected=workspace_id,
                 ),
                 text("Nothing was changed. Move each data folder back to where it was."),

@@ -111,8 +111,8 @@ class ContentRebuilder:
 def _record_from_event(recorded: RecordedEvent, digest: str, size: int, stored_size: int) -> EntryRecord:
     bare = EntryRecord(recorded.at, recorded.at, size, stored_size, 0, "", "", "", "output")
     match recorded.event:
-        case ToolAnswered() as answer if answer.digest == digest:
-            return _with_answer(bare, answer)
+        case ToolAnswered() as output if output.digest == digest:
+            return _with_answer(bare, output)
         case OutputHeld(answer=answer):
             return _with_answer(bare, answer)
         case AssistantSpoke(short=short):
@@ -127,14 +127,14 @@ def _record_from_event(recorded: RecordedEvent, digest: str, size: int, stored_s
     return bare
 
 
-def _with_answer(record: EntryRecord, answer: ToolAnswered) -> EntryRecord:
+def _with_answer(record: EntryRecord, output: ToolAnswered) -> EntryRecord:
     return msgspec.structs.replace(
         record,
-        size=record.size or answer.size,
-        tokens=answer.tokens if answer.whole and answer.form == "full" else 0,
-        tool=answer.name,
-        target=answer.target,
-        first_line=answer.first_line,
+        size=record.size or output.size,
+        tokens=output.tokens if output.whole and output.form == "full" else 0,
+        tool=output.name,
+        target=output.target,
+        first_line=output.first_line,
     )
 
 

@@ -172,7 +172,7 @@ class Salvage:
         """Raise StoreUnreadable if nothing is left, or if it belongs to another workspace or version."""
         singletons = self.result.singletons
         workspace, schema = singletons.get(keys.IDENTITY), singletons.get(keys.SCHEMA)
-        if workspace not in (None, store_format.workspace) or schema not in (None, store_format.schema):
+        if workspace not in (None, store_format.workspace_id) or schema not in (None, store_format.schema):
             raise StoreUnreadable(
                 text("The data found here is damaged, and from another workspace or version."),
                 text(
@@ -201,7 +201,7 @@ class Salvage:
         if isinstance(expected, StoreTotals | CleanState):
             self.result.lost_entries = max(0, expected.entries - self.result.totals.entries)
         ROWS.schema.put(self._bulk_writer, store_format.schema)
-        ROWS.identity.put(self._bulk_writer, store_format.workspace)
+        ROWS.identity.put(self._bulk_writer, store_format.workspace_id)
         ROWS.sequence.put(self._bulk_writer, max(sequence, clean_sequence) + 1)
         ROWS.totals.put(self._bulk_writer, self.result.totals)
         self._bulk_writer.flush()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import (
@@ -27,14 +28,15 @@ _BACK_REFERENCES = (b"R", b"S")
 def stage_permanent_deletion(
     batch: WriteBatch, access: StoreAccess, digests: Sequence[str], sessions: Sequence[str]
 ) -> PermanentDeletion:
-    """Delete what of these contents and sessions is in the trash, and what only these sessions name."""
+    """Delete what of these contents and sessions is in the trash, and what only these sessions name.
+
+    What was stored again since then stays: what names it may be on its way.
+    """
     database, before = access.database, dict(batch.rows)
     removed, with_branches = _stage_sessions(batch, database, sessions)
     rows = [key for key, row in batch.rows.items() if row is None and key not in before]
     freed = sum(len(database.get(key) or b"") for key in rows)
-    referenced = {
-        keys.seq_and_digest(key)[1] for key in rows if _BACK_REFERENCES[0] <= key < _BACK_REFERENCES[1]
-    }
+    referenced = _referenced(database, rows)
     free, staying = _split_candidates(batch, database, referenced, digests)
     indexes = _staying_indexes(batch, database, {entry.digest for entry in free})
     deletable = database.read(
@@ -64,14 +66,38 @@ def _stage_sessions(batch: WriteBatch, database: Database, sessions: Sequence[st
     return removed, sum(bool(shared_end(batch, database, session_id)) for session_id in removed)
 
 
+def _referenced(database: Database, rows: Iterable[bytes]) -> dict[str, int]:
+    """Return what the removed rows name, and when the last of these sessions went to the trash, in ms."""
+    referenced: dict[str, int] = {}
+    trashed: dict[str, int] = {}
+    for session_id, digest in _names_in(database, rows):
+        if session_id not in trashed:
+            summary = ROWS.summary.get(database, session_id)
+            trashed[session_id] = summary.trashed if summary is not None else 0
+        referenced[digest] = max(referenced.get(digest, 0), trashed[session_id])
+    return referenced
+
+
+def _names_in(database: Database, rows: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield the session and the digest of each content that the removed rows of logs and drafts name."""
+    for key in rows:
+        if _BACK_REFERENCES[0] <= key < _BACK_REFERENCES[1]:
+            yield keys.session_and_seq(key[: -keys.DIGEST_BYTES])[0], keys.digest_in(key)
+        elif keys.DRAFTS[0] <= key < keys.DRAFTS[1]:
+            session_id = keys.session_of(key, keys.DRAFTS)
+            with suppress(RowDamaged):
+                draft = ROWS.draft.get(database, session_id)
+                yield from ((session_id, digest) for digest in (draft.digests if draft is not None else ()))
+
+
 def _split_candidates(
-    batch: WriteBatch, database: Database, referenced: set[str], digests: Sequence[str]
+    batch: WriteBatch, database: Database, referenced: dict[str, int], digests: Sequence[str]
 ) -> tuple[list[CacheEntry], EntryTotals]:
-    """Return which contents nothing names once the batch is written, and the totals of the others."""
+    """Return which contents nothing needs once the batch is written, and the totals of the others."""
     in_drafts = _draft_digests(batch, database)
     free: list[CacheEntry] = []
     staying = EntryTotals()
-    for digest in sorted(referenced.union(digests)):
+    for digest in sorted({*referenced, *digests}):
         try:
             record = ROWS.record.get(batch, digest)
         except RowDamaged:
@@ -79,7 +105,9 @@ def _split_candidates(
         if record is None or not (digest in referenced or record.trashed):
             continue
         entry = record.to_entry(digest)
-        if entry.references or entry.pinned or digest in in_drafts or _is_named(batch, database, digest):
+        is_used = not entry.trashed and entry.last_used > referenced[digest]
+        is_needed = is_used or entry.references or entry.pinned or digest in in_drafts
+        if is_needed or _is_named(batch, database, digest):
             staying = staying.plus(entry)
         else:
             free.append(entry)

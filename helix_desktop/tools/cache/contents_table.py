@@ -41,12 +41,12 @@ def _row(line: IndexLine, origins: Origins | None) -> str:
     return f"{text}, {change}" if change else text
 
 
-def _description(answer: ToolAnswered) -> str:
+def _description(output: ToolAnswered) -> str:
     """Return tool, whole target, exit code, size and what an output holds."""
-    target = " ".join(answer.target.split())
-    if tool_kind(answer.name) == "command":
+    target = " ".join(output.target.split())
+    if tool_kind(output.name) == "command":
         target = ellipsize(target, _COMMAND_CAP)
-    exit_text = f"exit {answer.exit_code}" if answer.exit_code else "" if answer.ok else "failed"
-    holds = answer.about or (f'"{answer.first_line}"' if answer.first_line else "")
-    parts = (f"{answer.name} {target}".strip(), exit_text, format_bytes(answer.size), holds)
+    exit_text = f"exit {output.exit_code}" if output.exit_code else "" if output.ok else "failed"
+    holds = output.about or (f'"{output.first_line}"' if output.first_line else "")
+    parts = (f"{output.name} {target}".strip(), exit_text, format_bytes(output.size), holds)
     return ", ".join(part for part in parts if part)

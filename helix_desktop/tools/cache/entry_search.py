@@ -38,7 +38,7 @@ ALL_LINES, LINES_OF_ONE = 60, 400
 
 
 @dataclass(frozen=True)
-class Spot:
+class HitLine:
     """A matching line: its number, its text for an answer, its bytes, and the lines before and after it.
 
     `rank` is its place among the best of its content, from 0.
@@ -74,7 +74,7 @@ class EntryHit:
     """
 
     entry: CoveredEntry
-    spots: tuple[Spot, ...]
+    spots: tuple[HitLine, ...]
     numbers: frozenset[int] = frozenset()
     has_words: bool = False
     all_lines: tuple[bytes, ...] = ()
@@ -211,7 +211,7 @@ def _hit(
     return EntryHit(entry, in_order, numbers, has_words(best[0]), lines_if_small(data))
 
 
-def _spot(data: bytes, match: LineMatch, lines: int, rank: int) -> Spot:
+def _spot(data: bytes, match: LineMatch, lines: int, rank: int) -> HitLine:
     """Return a matching line with up to so many lines before and after it."""
     before, after = list[bytes](), list[bytes]()
     end = match.start - 1
@@ -226,7 +226,7 @@ def _spot(data: bytes, match: LineMatch, lines: int, rank: int) -> Spot:
         after.append(data[start : min(end, start + _RAW_LINE)])
         start = end + 1
     line = data[match.start : match.end].strip()
-    return Spot(match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after), rank)
+    return HitLine(match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after), rank)
 
 
 def excerpt(data: bytes, match: LineMatch) -> str:

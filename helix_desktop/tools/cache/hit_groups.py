@@ -16,7 +16,7 @@ from helix_desktop.tools.cache.context_lines import (
     is_tiny,
     split_content,
 )
-from helix_desktop.tools.cache.entry_search import EntryHit, Spot
+from helix_desktop.tools.cache.entry_search import EntryHit, HitLine
 from helix_desktop.tools.cache.origins import Origin
 
 MAX_NAMED = 6
@@ -33,9 +33,9 @@ class HitGroup:
     """
 
     hit: EntryHit
-    spots: list[Spot]
+    spots: list[HitLine]
     equal: list[EntryHit] = field(default_factory=list)
-    joined: list[tuple[Spot, Spot, EntryHit]] = field(default_factory=list)
+    joined: list[tuple[HitLine, HitLine, EntryHit]] = field(default_factory=list)
 
     def is_same_within(self, around: ContextLines) -> bool:
         """Return True if everything that was joined is still the same with these context lines."""
@@ -51,7 +51,7 @@ def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]
     context lines, are left out; a content that has no others joins that one.
     """
     groups: list[HitGroup] = []
-    by_key: dict[object, tuple[HitGroup, Spot]] = {}
+    by_key: dict[object, tuple[HitGroup, HitLine]] = {}
     for hit in sorted(hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion)):
         if not hit.spots or hit.entry.line.label == "call":
             continue

@@ -82,12 +82,12 @@ class ShowOutput(UnguardedTool[ShowArguments]):
     def _newest_output(self, target: str) -> str:
         """Return the digest of the newest output of a call on `src/app.py`, or of `read_file src/app.py`."""
         items = self._session.transcript.items if self._session is not None and target else ()
-        answers = (item.event for item in reversed(items) if isinstance(item.event, ToolAnswered))
+        outputs = (item.event for item in reversed(items) if isinstance(item.event, ToolAnswered))
         return next(
             (
-                answer.digest
-                for answer in answers
-                if target in (answer.target, f"{answer.name} {answer.target}") and answer.excerpt is None
+                output.digest
+                for output in outputs
+                if target in (output.target, f"{output.name} {output.target}") and output.excerpt is None
             ),
             "",
         )

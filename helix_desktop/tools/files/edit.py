@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from dataclasses import replace
 from typing import Annotated
 
@@ -18,6 +19,17 @@ from helix_desktop.tools.tool import Tool
 
 _MAX_PENDING = 256
 _MAX_EDITS = 100
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where an edit replaced text: the line of the first replacement, and how many there are."""
+
+    line: int
+    count: int
+
+    def moved_by(self, lines: int) -> _Place:
+        """Return the place after an edit above it added so many lines."""
+        return _Place(max(1, self.line + lines), self.count)
 
 
 class WriteFileArguments(Arguments, frozen=True):
@@ -122,21 +134,38 @@ class MultiEdit(Tool[MultiEditArguments]):
 def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
     """Apply edits in order and return the change of each file; blocks. Raises ToolError."""
     changes: dict[str, FileWrite] = {}
+    places: dict[str, list[_Place]] = {}
     for number, edit in enumerate(edits, 1):
         try:
             rel, before, stamp = writer.read_current(edit.path)
             if before is None:
                 raise ToolError(f"There is no file {rel}.", fix="Use write_file to make one.")
             first = changes.get(rel)
-            after, count, line = replace_text(rel, first.after if first else before, edit)
+            after, lines = replace_text(rel, first.after if first else before, edit)
         except ToolError as error:
             if len(edits) == 1:
                 raise
             what = f"No edit was made, for edit {number} of {len(edits)} fails: {error.what}"
             raise ToolError(what, error.why, error.fix) from error
-        count_text = f"{count:,} replacements, the first" if count > 1 else "1 replacement"
-        note = f"{first.note}; {count_text} at line {line}" if first else f"{count_text} at line {line}"
+        added = edit.new_text.count("\n") - edit.old_text.count("\n")
+        moved = [place.moved_by(added * bisect_left(lines, place.line)) for place in places.get(rel, ())]
+        places[rel] = [*moved, _Place(lines[0], len(lines))]
         changes[rel] = FileWrite(
-            rel, first.before if first else before, first.stamp if first else stamp, after, note
+            rel, first.before if first else before, first.stamp if first else stamp, after, ""
         )
-    return [replace(change, note=f"Edited {change.path}: {change.note}.") for change in changes.values()]
+    return [
+        replace(change, note=f"Edited {rel}: {_describe(places[rel])}.") for rel, change in changes.items()
+    ]
+
+
+def _describe(places: list[_Place]) -> str:
+    """Return what was replaced and where it is now, in the order of the edits."""
+    if len(places) > 1 and all(place.count == 1 for place in places):
+        lines = ", ".join(str(place.line) for place in places)
+        return f"{len(places)} replacements at lines {lines}"
+    return "; ".join(
+        f"{place.count:,} replacements, the first at line {place.line}"
+        if place.count > 1
+        else f"1 replacement at line {place.line}"
+        for place in places
+    )

@@ -1,4 +1,4 @@
-"""Exact text replacement in a file's bytes, with the count and the first line; other bytes stay."""
+"""Exact text replacement in a file's bytes, with the lines of the replacements; other bytes stay."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Edit(Arguments, frozen=True):
     replace_all: bool = False
 
 
-def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
-    """Return the edited bytes, the number of replacements, and the line of the first; other bytes stay.
+def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, list[int]]:
+    """Return the edited bytes and the line, before the edit, of each replacement; other bytes stay.
 
     Encoding, byte order mark and line ends follow the file's. Raises ToolError when old_text is empty, equals
     new_text, is not there, or is there more than once without replace_all.
@@ -46,22 +46,23 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
     encoding = utf16_encoding(data)
     text = _utf16_to_utf8(rel, data, encoding) if encoding else data
     old, new = _as_in_file(text, edit.old_text), _as_in_file(text, edit.new_text)
-    count, lines = text.count(old), _line_numbers(text, old)
-    if count == 0:
+    lines = _line_numbers(text, old)
+    if not lines:
         raise ToolError(
             f"old_text was not found in {rel}.",
             fix=_READ_AGAIN
             if is_secret_path(rel)
             else _similar_text_hint(text.decode(errors="replace"), edit.old_text),
         )
-    if count > 1 and not edit.replace_all:
-        more = " …" if count > _SHOWN_LINES else ""
+    if len(lines) > 1 and not edit.replace_all:
+        more = " …" if len(lines) > _SHOWN_LINES else ""
+        places = ", ".join(map(str, lines[:_SHOWN_LINES]))
         raise ToolError(
-            f"old_text occurs {count} times in {rel}, at lines {', '.join(map(str, lines))}{more}.",
+            f"old_text occurs {len(lines)} times in {rel}, at lines {places}{more}.",
             fix="Give more of the text around it, or set replace_all.",
         )
     after = text.replace(old, new)
-    return after.decode().encode(encoding) if encoding else after, count, lines[0]
+    return after.decode().encode(encoding) if encoding else after, lines
 
 
 def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
@@ -102,10 +103,11 @@ def _as_in_file(data: bytes, text: str) -> bytes:
 
 def _line_numbers(data: bytes, old: bytes) -> list[int]:
     numbers: list[int] = []
-    offset = data.find(old)
-    while offset >= 0 and len(numbers) < _SHOWN_LINES:
-        numbers.append(data.count(b"\n", 0, offset) + 1)
-        offset = data.find(old, offset + len(old))
+    line, counted, offset = 1, 0, data.find(old)
+    while offset >= 0:
+        line += data.count(b"\n", counted, offset)
+        numbers.append(line)
+        counted, offset = offset, data.find(old, offset + len(old))
     return numbers
 
 

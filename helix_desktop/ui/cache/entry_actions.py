@@ -41,6 +41,8 @@ class EntryActions(QObject):
     zip_requested = Signal(object)
     pin_requested = Signal(object, bool)  # whether no clean-up is to take them
     trash_requested = Signal(object)
+    undo_trash_requested = Signal()
+    """The last move to the trash is to be undone."""
     restore_requested = Signal(object)
     redact_requested = Signal(str)
     link_requested = Signal(object)

@@ -157,7 +157,7 @@ class CacheFilterBar(Themed, QWidget):
     def apply_saved(self, saved: SavedFilter) -> None:
         """Narrow the table to a saved filter instead of the current one; the order stays."""
         self._options = {option.slot: option for option in restored_options(saved.conditions, self._clock())}
-        self._set_words(saved.text, session_only=saved.session_only)
+        self._set_query(saved.text, session_only=saved.session_only)
 
     def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
         """Set the tools and sessions that can be chosen."""
@@ -198,12 +198,12 @@ class CacheFilterBar(Themed, QWidget):
     def clear(self) -> None:
         """Let everything pass; the order stays."""
         self._options.clear()
-        self._set_words("", session_only=False)
+        self._set_query("", session_only=False)
 
-    def _set_words(self, words: str, *, session_only: bool) -> None:
+    def _set_query(self, text: str, *, session_only: bool) -> None:
         """Set what is no chip, and emit the change once."""
         self._show_chips()
-        self.field.setText(words)
+        self.field.setText(text)
         self._debounce.stop()
         self.session.blockSignals(True)
         self.session.setChecked(session_only)

@@ -52,6 +52,7 @@ class CacheRow:
     is_pinned: bool = False  # pinned in the store: no clean-up takes it
     is_estimated: bool = False  # its tokens are
     hit: str = ""  # the best line that holds the words searched for, behind its number
+    is_hit_inside: bool = False  # they stand in the content, not in its name alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,4 +33,5 @@ def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryAct
     add_shortcut(preview.content.text, "R", actions.recall_part, here)
     add_shortcut(table, "P", actions.toggle_pin, here)
     add_shortcut(table, "Del", actions.move_to_trash, here)
+    add_shortcut(table, "Ctrl+Z", actions.undo_trash_requested.emit, here)
     add_shortcut(table, "Ctrl+C", actions.copy_digests, here)

@@ -245,6 +245,7 @@ class WorkspaceCacheSource:
             is_pinned=entry.pinned,
             is_estimated=entry.is_estimated,
             hit=self._hit(entry.digest),
+            is_hit_inside=entry.digest in self._hits and bool(self._hits[entry.digest].matches.lines),
         )
 
     @property
@@ -338,13 +339,13 @@ def _item_states(
     state = _STATE_OF[window_states.state_of(item.seq)]
     in_window = state in ("in_window", "pinned")
     match item.event:
-        case ToolAnswered() as answer if answer.digest:
-            is_full, full = is_in_full(item.seq, answer, transcript), max(answer.full_tokens, answer.tokens)
-            sent = answer.marker_tokens if state == "marker" else 0
+        case ToolAnswered() as output if output.digest:
+            is_full, full = is_in_full(item.seq, output, transcript), max(output.full_tokens, output.tokens)
+            sent = output.marker_tokens if state == "marker" else 0
             if in_window:  # a preview saves the rest of its output
                 sent = full if is_full else transcript.entry_tokens(item) - FRAMING_TOKENS
             saved = max(0, full - sent)
-            yield answer.digest, "in_part" if state == "in_window" and not is_full else state, saved
+            yield output.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as response if response.short:
             masked = item.seq in transcript.masked and in_window
             saving = response.tokens - response.short_tokens

@@ -144,7 +144,8 @@ class CacheBrowser(Themed, QWidget):
         """Show a content, if it is still the one that is selected."""
         if state.row.digest == self.table.current_digest():
             self.preview.show_state(state)
-            self.preview.content.find_text(longest_word(self._current_filter.text) if state.row.hit else "")
+            words = longest_word(self._current_filter.text) if state.row.is_hit_inside else ""
+            self.preview.content.find_text(words)
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Show the outcome of a check, for example "verified 14:31"."""

@@ -10,7 +10,7 @@ from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     Entry,
     FileRow,
-    agent_captures,
+    agent_capture_ids,
     can_accept,
     can_change,
     file_of,
@@ -25,7 +25,7 @@ class ChangeActions(QObject):
     revert_requested = Signal(object)
     """A RevertSelection."""
     hunk_revert_requested = Signal(object, int)
-    """The FileRow of one step, and the number (from 0) of a hunk of its diff."""
+    """The FileRow of one capture, and the number (from 0) of a hunk of its diff."""
     redo_requested = Signal(str)
     """The capture that was taken back."""
     editor_requested = Signal(str)
@@ -69,14 +69,16 @@ class ChangeActions(QObject):
     def _redo(self, entry: Entry) -> None:
         """Ask to do again what was taken back: of a turn what the last revert of it took back."""
         file = file_of(entry)
-        captures = agent_captures(entry.steps)
+        ids = agent_capture_ids(entry.captures)
         reverts = [
-            step.capture
-            for step in (self.changes.captures if self.changes is not None else ())
-            if step.source == "revert" and not step.is_reverted and not set(captures).isdisjoint(step.reverts)
+            capture.capture_id
+            for capture in (self.changes.captures if self.changes is not None else ())
+            if capture.source == "revert"
+            and not capture.is_reverted
+            and not set(ids).isdisjoint(capture.reverts)
         ]
-        if file is not None and len(captures) == 1:
-            self.redo_requested.emit(captures[0])
+        if file is not None and len(ids) == 1:
+            self.redo_requested.emit(ids[0])
         elif reverts:
             self.redo_requested.emit(reverts[-1])
 

@@ -29,7 +29,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 
-_HEADING, _FILE, _STEP = 38, 48, 32  # pixels of a turn, a file, a step
+_HEADING, _FILE, _CAPTURE = 38, 48, 32  # pixels of a turn, a file, a capture
 _EDGE, _GAP = 12, 8
 _ICON, _CHEVRON = 16, 13
 FOLD_PX = 30  # pixels from the left in which a click folds
@@ -39,7 +39,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | _VCENTER
 
 
 class ChangeDelegate(QStyledItemDelegate):
-    """Paints a turn's heading on one line, a file on two, a step of a file on one."""
+    """Paints a turn's heading on one line, a file on two, a capture of a file on one."""
 
     def __init__(self, model: ChangeListModel, view: QWidget, clock: ClockMs) -> None:
         """`now` is for words like "2 min ago"."""
@@ -51,7 +51,7 @@ class ChangeDelegate(QStyledItemDelegate):
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ENTRY_ROLE)
         if isinstance(entry, FileRow):
-            return QSize(120, scaled(_STEP if entry.is_step else _FILE))
+            return QSize(120, scaled(_CAPTURE if entry.is_one_capture else _FILE))
         return QSize(120, scaled(_FILE if entry.head is not None else _HEADING))
 
     def paint(
@@ -71,7 +71,7 @@ class ChangeDelegate(QStyledItemDelegate):
                 self._paint_heading(painter, box, entry)
             else:
                 self._paint_file(painter, box, entry.head)
-        elif entry.is_step:
+        elif entry.is_one_capture:
             self._paint_step(painter, box, entry)
         else:
             self._paint_file(painter, box, entry)
@@ -119,7 +119,7 @@ class ChangeDelegate(QStyledItemDelegate):
         when = self._when(row)
         right = self._text(painter, low, when, 11, "faint", at_right=True)
         right = self._paint_marks(painter, low, right, row)
-        self._text(painter, QRectF(left, low.y(), right - left, half), makers_text(row.steps), 12, "muted")
+        self._text(painter, QRectF(left, low.y(), right - left, half), makers_text(row.captures), 12, "muted")
 
     def _paint_step(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
         inside = self._inside(box)

@@ -54,12 +54,12 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 _BODY_PX = 130  # the least height of a diff
-_STEPS_LISTED = 12  # of a turn
+_CAPTURES_LISTED = 12  # of a turn
 _COPIED_MS = 1_200  # how long a button says that it has copied
 
 
 class ChangeDetail(Themed, QWidget):
-    """A heading, buttons, and the diff; a turn shows its steps instead."""
+    """A heading, buttons, and the diff; a turn shows its captures instead."""
 
     accept_requested = Signal()
     revert_requested = Signal()
@@ -122,8 +122,8 @@ class ChangeDetail(Themed, QWidget):
         else:
             self._show_turn(entry)
         if file is not None and not self.has_diff and self.body.currentWidget() is not self.diff:
-            # The diff of the file before stays instead, or each step down the list would flicker.
-            self._put_words(tr("Reading the changes…"))
+            # The diff of the file before stays instead, or each key press down the list would flicker.
+            self._put_text(tr("Reading the changes…"))
 
     def show_diff(self, row: FileRow, diff: FileDiff) -> None:
         """Show the diff of the selected file."""
@@ -131,10 +131,10 @@ class ChangeDetail(Themed, QWidget):
         self.diff.show_diff(diff, row.path, can_revert_hunks=_can_revert_hunks(row))
         self.body.setCurrentWidget(self.diff)
 
-    def show_words(self, words: str) -> None:
+    def show_text(self, text: str) -> None:
         """Show a text in the place of a diff."""
         self.has_diff = True
-        self._put_words(words)
+        self._put_text(text)
 
     def show_copied(self) -> None:
         """Let the button say for a moment that the patch is on the clipboard."""
@@ -169,9 +169,9 @@ class ChangeDetail(Themed, QWidget):
         super().resizeEvent(event)
         self._fit()
 
-    def _put_words(self, words: str) -> None:
+    def _put_text(self, text: str) -> None:
         self.diff.show_diff(None)
-        self.diff.show_words(words)
+        self.diff.show_text(text)
         self.body.setCurrentWidget(self.diff)
 
     def _build_parts(self) -> None:
@@ -222,7 +222,7 @@ class ChangeDetail(Themed, QWidget):
         moved = tr("moved from {path}", path=path_text(file.moved_from)) if file.moved_from else ""
         self._show_note(
             moved if moved and file.kind != "same" else kind_text(file.kind),
-            who_text(file.last) if file.is_step else makers_text(file.steps),
+            who_text(file.last) if file.is_one_capture else makers_text(file.captures),
             when_text(file.last, self._clock(), with_time=True),
             "" if file.is_covered else tr("can't be undone"),
         )
@@ -238,8 +238,8 @@ class ChangeDetail(Themed, QWidget):
         self._title.set_text(turn_text(group))
         self._show_note(
             group_files_text(group),
-            "" if group.is_revert else tr.plural(len(group.steps), "%n step", "%n steps"),
-            when_text(group.steps[-1], self._clock(), with_time=True),
+            "" if group.is_revert else tr.plural(len(group.captures), "%n step", "%n steps"),
+            when_text(group.captures[-1], self._clock(), with_time=True),
         )
         self._show_status(group)
         self.show_turn_lines(None)
@@ -247,8 +247,12 @@ class ChangeDetail(Themed, QWidget):
         self.open.setVisible(False)
         self.patch.setVisible(bool(group.rows))
         self._fit()
-        lines = [] if group.is_revert else [_step_text(step) for step in group.steps[:_STEPS_LISTED]]
-        if len(group.steps) > _STEPS_LISTED:
+        lines = (
+            []
+            if group.is_revert
+            else [_capture_text(capture) for capture in group.captures[:_CAPTURES_LISTED]]
+        )
+        if len(group.captures) > _CAPTURES_LISTED:
             lines.append("…")
         self.summary.setText("\n".join(lines))
         self.body.setCurrentWidget(self._summary_page)
@@ -289,8 +293,8 @@ class ChangeDetail(Themed, QWidget):
 
 
 def _can_revert_hunks(row: FileRow) -> bool:
-    return can_change(row) and len(row.steps) == 1 and row.is_covered and row.status != "reverted"
+    return can_change(row) and len(row.captures) == 1 and row.is_covered and row.status != "reverted"
 
 
-def _step_text(step: RecordedChanges) -> str:
-    return f"{who_text(step)} · {files_text(len(visible_changes(step)))}"
+def _capture_text(capture: RecordedChanges) -> str:
+    return f"{who_text(capture)} · {files_text(len(visible_changes(capture)))}"

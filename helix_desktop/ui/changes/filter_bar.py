@@ -95,9 +95,9 @@ class ChangesFilterBar(QWidget):
     def show_changes(self, grouped: GroupedChanges) -> None:
         """Offer those who made the changes where there are several."""
         changes = grouped.changes
-        present = {step.source for step in changes.captures}
+        present = {capture.source for capture in changes.captures}
         for source, chip in self._sources.items():
-            number = sum(step.source == source for step in changes.captures)
+            number = sum(capture.source == source for capture in changes.captures)
             chip.setText(tr("{kind} {count}", kind=change_source_text(source), count=number))
             chip.setVisible(source in present and len(present) > 1)
         self._chips.setVisible(len(present) > 1)
@@ -164,8 +164,8 @@ class ChangesFilterBar(QWidget):
         return switch, QButtonGroup(switch), line
 
     @staticmethod
-    def _segment(words: str, name: str, group: QButtonGroup, line: QHBoxLayout) -> TabButton:
-        button = TabButton(words, "segment")
+    def _segment(text: str, name: str, group: QButtonGroup, line: QHBoxLayout) -> TabButton:
+        button = TabButton(text, "segment")
         button.setObjectName(name)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         group.addButton(button)

@@ -1,4 +1,4 @@
-"""The list of changes as a model: headings of turns and their files, or files and their steps."""
+"""The list of changes as a model: headings of turns and their files, or files and their captures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CountsOf = Callable[[FileRow], LineCounts | None]
 
 
 class ChangeListModel(QAbstractListModel):
-    """Rows are groups, and below each one that is unfolded its files or steps."""
+    """Rows are groups, and below each one that is unfolded its files or captures."""
 
     def __init__(self, counts_of: CountsOf, parent: QObject | None = None) -> None:
         """`counts_of` returns the lines that a file gained and lost, None while nobody counted."""
@@ -159,7 +159,7 @@ class ChangeListModel(QAbstractListModel):
 
 def _name(entry: Entry) -> str:
     if isinstance(entry, FileRow):
-        return who_text(entry.last) if entry.is_step else path_text(entry.path)
+        return who_text(entry.last) if entry.is_one_capture else path_text(entry.path)
     return path_text(entry.head.path) if entry.head else turn_text(entry)
 
 
@@ -176,7 +176,7 @@ def _tip(entry: Entry) -> str:
             (
                 path_text(entry.path),
                 moved,
-                makers_text(entry.steps),
+                makers_text(entry.captures),
                 found if entry.last.is_after_crash else "",
                 shared if entry.is_shared else "",
                 "" if entry.is_covered else uncovered,

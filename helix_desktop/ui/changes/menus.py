@@ -16,10 +16,10 @@ from helix_desktop.ui.changes.rows import (
     FileRow,
     can_accept,
     can_change,
+    capture_selection,
     file_of,
     is_redoable,
     session_selection,
-    step_selection,
     turn_selection,
 )
 from helix_desktop.ui.changes.texts import files_text
@@ -29,7 +29,7 @@ tr = Translator("Changes")
 
 
 def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
-    """Return the menu of a turn, a file or a step."""
+    """Return the menu of a turn, a file or a capture."""
     menu = _menu(actions.list)
     file = file_of(entry)
     is_own = can_change(entry)
@@ -66,7 +66,7 @@ def page_menu(actions: ChangeActions) -> QMenu:
         "revert-session",
         tr("Revert everything in this session"),
         lambda: actions.revert_requested.emit(selection),
-        bool(selection.captures),
+        bool(selection.capture_ids),
     )
     _add(menu, "copy-all", tr("Copy all as patch"), lambda: actions.patch_requested.emit(selection))
     menu.addSeparator()
@@ -75,17 +75,17 @@ def page_menu(actions: ChangeActions) -> QMenu:
 
 
 def _add_reverts(menu: QMenu, actions: ChangeActions, file: FileRow, changes: SessionChanges) -> None:
-    """Offer to take back more than a file: its step, its turn, all."""
-    step = file.last
-    turn = turn_selection(changes, step.turn)
+    """Offer to take back more than a file: its capture, its turn, all."""
+    capture = file.last
+    turn = turn_selection(changes, capture.turn)
     turn_files = {
-        change.path for other in changes.captures if other.turn == step.turn for change in other.changes
+        change.path for other in changes.captures if other.turn == capture.turn for change in other.changes
     }
     wider: list[tuple[str, str, RevertSelection]] = []
-    if len(file.steps) == 1 and len(step.changes) > 1:
-        words = tr("Revert this step ({files})", files=files_text(len(step.changes)))
-        wider.append(("revert-step", words, step_selection(step)))
-    if len(turn.captures) > 1:
+    if len(file.captures) == 1 and len(capture.changes) > 1:
+        words = tr("Revert this step ({files})", files=files_text(len(capture.changes)))
+        wider.append(("revert-step", words, capture_selection(capture)))
+    if len(turn.capture_ids) > 1:
         words = tr("Revert this turn ({files})", files=files_text(len(turn_files)))
         wider.append(("revert-turn", words, turn))
     for name, words, selection in wider:
@@ -104,9 +104,9 @@ def _menu(parent: QWidget) -> QMenu:
 
 
 def _add(
-    menu: QMenu, name: str, words: str, callback: Callable[[], object], enabled: bool = True, keys: str = ""
+    menu: QMenu, name: str, text: str, callback: Callable[[], object], enabled: bool = True, keys: str = ""
 ) -> None:
-    action = QAction("\t".join(filter(None, (words, keys))), menu)
+    action = QAction("\t".join(filter(None, (text, keys))), menu)
     action.setObjectName(name)
     action.setEnabled(enabled)
     action.triggered.connect(lambda _=False: callback())

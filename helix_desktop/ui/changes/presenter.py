@@ -111,9 +111,9 @@ class ChangesPresenter:
             return await workspace.changes.diff(row.before, row.after)
         return await self._git.changes(workspace.id).diff(row.path, row.before, row.after)
 
-    def reveal(self, capture: str, path: str) -> None:
+    def reveal(self, capture_id: str, path: str) -> None:
         """Select what a capture did to a path (empty: any) at the next `refresh` that has it."""
-        self._pending_reveal, self._source = (capture, path), "session"
+        self._pending_reveal, self._source = (capture_id, path), "session"
 
     def _show_coverage(self) -> None:
         if self._workspace is not None:

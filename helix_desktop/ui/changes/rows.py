@@ -38,19 +38,19 @@ LineCounts: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One file as some captures (`steps`, oldest first) changed it together."""
+    """One file as some captures (oldest first) changed it together."""
 
     key: str
     path: str
     before: FileState | None
     after: FileState | None
     kind: RowKind
-    steps: tuple[RecordedChanges, ...]
+    captures: tuple[RecordedChanges, ...]
     status: ChangedFileStatus = "open"
     moved_from: str = ""
     is_covered: bool = True
     is_shared: bool = False
-    is_step: bool = False
+    is_one_capture: bool = False
 
     @property
     def contents(self) -> Contents:
@@ -65,43 +65,43 @@ class FileRow:
     @property
     def last(self) -> RecordedChanges:
         """The capture that changed it last."""
-        return self.steps[-1]
+        return self.captures[-1]
 
     @property
-    def captures(self) -> tuple[str, ...]:
+    def capture_ids(self) -> tuple[str, ...]:
         """The ids of its captures."""
-        return tuple(step.capture for step in self.steps)
+        return tuple(capture.capture_id for capture in self.captures)
 
     @property
     def is_revert(self) -> bool:
         """True if the user took something back, or did it again: nothing of the agent's."""
-        return self.last.source == "revert" and len(self.steps) == 1
+        return self.last.source == "revert" and len(self.captures) == 1
 
     @property
     def selection(self) -> RevertSelection:
         """Return what takes this change back."""
         scope: RevertScope = "redo" if self.is_revert else "file"
-        return RevertSelection(agent_captures(self.steps), self.paths, scope=scope)
+        return RevertSelection(agent_capture_ids(self.captures), self.paths, scope=scope)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The paths that it is about: of a file that was moved both."""
-        return (self.path, self.moved_from) if self.moved_from and not self.is_step else (self.path,)
+        return (self.path, self.moved_from) if self.moved_from and not self.is_one_capture else (self.path,)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """A turn or a revert with its files, or (`head`) a file with its steps; captures oldest first."""
+    """A turn or a revert with its files, or (`head`) a file with its captures, oldest first."""
 
     key: str
     rows: tuple[FileRow, ...]
-    steps: tuple[RecordedChanges, ...]
+    captures: tuple[RecordedChanges, ...]
     head: FileRow | None = None
 
     @property
     def first(self) -> RecordedChanges:
         """The first capture: it knows the turn."""
-        return self.steps[0]
+        return self.captures[0]
 
     @property
     def files(self) -> int:
@@ -125,26 +125,26 @@ class ChangeGroup:
         if self.head is not None:
             return self.head.selection
         if self.is_revert:
-            return step_selection(self.first)
-        return RevertSelection(agent_captures(self.steps), scope="turn")
+            return capture_selection(self.first)
+        return RevertSelection(agent_capture_ids(self.captures), scope="turn")
 
 
 Entry: TypeAlias = ChangeGroup | FileRow
 
 
 def file_of(entry: Entry | None) -> FileRow | None:
-    """Return the file that a diff is shown of: a file, a step of it, or nothing of a turn."""
+    """Return the file that a diff is shown of: a file, a capture of it, or nothing of a turn."""
     return entry.head if isinstance(entry, ChangeGroup) else entry
 
 
-def agent_captures(steps: Iterable[RecordedChanges]) -> tuple[str, ...]:
-    """Return the captures that a revert of steps takes back: the agent's; all where none is the agent's.
+def agent_capture_ids(captures: Iterable[RecordedChanges]) -> tuple[str, ...]:
+    """Return the ids of the captures that a revert takes back: the agent's; all where none is the agent's.
 
     What the user or another program changed meanwhile stays, and what is reverted already is left out anyway.
     """
-    steps = tuple(steps)
-    own = tuple(step.capture for step in steps if step.source in ("tool", "command"))
-    return own or tuple(step.capture for step in steps)
+    captures = tuple(captures)
+    own = tuple(capture.capture_id for capture in captures if capture.source in ("tool", "command"))
+    return own or tuple(capture.capture_id for capture in captures)
 
 
 def added_up(counts: Iterable[LineCounts]) -> LineCounts:
@@ -173,12 +173,12 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
 
 def can_change(entry: Entry) -> bool:
     """Return True if captures whose lists are there are of an entry, so that it can be taken back."""
-    return any(step.capture and not step.is_removed for step in entry.steps)
+    return any(capture.capture_id and not capture.is_removed for capture in entry.captures)
 
 
 def is_redoable(entry: Entry) -> bool:
     """Return True if it was taken back, or is itself what took something back: to undo that is a redo."""
-    is_revert = entry.is_revert and entry.steps[0].scope != "redo"
+    is_revert = entry.is_revert and entry.captures[0].scope != "redo"
     return is_revert != (entry.status == "reverted")
 
 
@@ -187,20 +187,20 @@ def can_accept(entry: Entry) -> bool:
     return can_change(entry) and not entry.is_revert
 
 
-def step_selection(step: RecordedChanges) -> RevertSelection:
-    """Return what takes back all that one step changed."""
-    return RevertSelection((step.capture,), scope="redo" if step.source == "revert" else "step")
+def capture_selection(capture: RecordedChanges) -> RevertSelection:
+    """Return what takes back all that one capture changed."""
+    return RevertSelection((capture.capture_id,), scope="redo" if capture.source == "revert" else "step")
 
 
 def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
     """Return what takes back all that was changed in a turn."""
-    steps = (step for step in changes.captures if step.turn == turn)
-    return RevertSelection(agent_captures(steps), scope="turn")
+    captures = (capture for capture in changes.captures if capture.turn == turn)
+    return RevertSelection(agent_capture_ids(captures), scope="turn")
 
 
 def session_selection(changes: SessionChanges) -> RevertSelection:
     """Return what takes back all that the agent changed in a session; what others changed stays."""
-    return RevertSelection(agent_captures(changes.captures), scope="session")
+    return RevertSelection(agent_capture_ids(changes.captures), scope="session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +232,10 @@ class ChangesState:
         return self.grouped.changes if self.grouped is not None else None
 
     @property
-    def removed_steps(self) -> int:
-        """The number of steps that changed files, where the file history has the list of none of them."""
-        steps = self.changes.captures if self.changes is not None else ()
-        return len(steps) if all(step.is_removed for step in steps) else 0
+    def removed_captures(self) -> int:
+        """The number of captures that changed files, where the file history has the list of none of them."""
+        captures = self.changes.captures if self.changes is not None else ()
+        return len(captures) if all(capture.is_removed for capture in captures) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class ChangeFilter:
     def matches(self, row: FileRow) -> bool:
         """Return True if a file is listed."""
         path = row.path.casefold()
-        by = {step.source for step in row.steps}
+        by = {capture.source for capture in row.captures}
         return all(word in path for word in self.text.casefold().split()) and (
             not self.sources or bool(by & self.sources)
         )
@@ -276,10 +276,10 @@ def group_changes(changes: SessionChanges) -> GroupedChanges:
 
 
 def commit_changes(changes: Sequence[FileChange]) -> SessionChanges:
-    """Return what differs from the last commit as changes of one step, which no capture is of."""
-    step = RecordedChanges("", "", 0, 0, 0, 0, "", "outside", changes=tuple(changes))
+    """Return what differs from the last commit as changes of one capture, which has no id."""
+    capture = RecordedChanges("", "", 0, 0, 0, 0, "", "outside", changes=tuple(changes))
     files = tuple(FileSummary(change.path, change.before, change.after, ("",)) for change in changes)
-    return SessionChanges("", (step,) if changes else (), files)
+    return SessionChanges("", (capture,) if changes else (), files)
 
 
 def narrow_groups(
@@ -294,57 +294,61 @@ def narrow_groups(
     return [group for group in (_narrow(group, change_filter) for group in groups) if group is not None]
 
 
-def visible_changes(step: RecordedChanges) -> list[FileChange]:
-    """Return what a step changed: what was moved once, no folders that came or went with their files."""
-    sources = {change.path: change.before for change in step.changes}
+def visible_changes(capture: RecordedChanges) -> list[FileChange]:
+    """Return what a capture changed: what was moved once, no folders that came or went with their files."""
+    sources = {change.path: change.before for change in capture.changes}
     return [
         replace(change, before=sources.get(change.moved_from)) if change.moved_from else change
-        for change in without_implied(step.changes)
+        for change in without_implied(capture.changes)
     ]
 
 
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     statuses = {file.path: file.status for file in changes.files}
     turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
-    for number, step in enumerate(changes.captures, 1):
-        own = (number, f"revert:{step.capture}") if step.source == "revert" else (0, f"turn:{step.turn}")
-        turns.setdefault((step.turn, *own), []).append(step)
+    for number, capture in enumerate(changes.captures, 1):
+        own = (
+            (number, f"revert:{capture.capture_id}")
+            if capture.source == "revert"
+            else (0, f"turn:{capture.turn}")
+        )
+        turns.setdefault((capture.turn, *own), []).append(capture)
     groups = []
-    for (_, _, key), steps in sorted(turns.items(), reverse=True):
+    for (_, _, key), captures in sorted(turns.items(), reverse=True):
         rows = [
-            _step_row(step, change, statuses.get(change.path, "open"))
-            for step in steps
-            for change in visible_changes(step)
+            _capture_row(capture, change, statuses.get(change.path, "open"))
+            for capture in captures
+            for change in visible_changes(capture)
         ]
-        groups.append(ChangeGroup(key, tuple(rows), tuple(steps)))
+        groups.append(ChangeGroup(key, tuple(rows), tuple(captures)))
     return groups
 
 
 def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
     by_path: dict[str, list[tuple[RecordedChanges, FileChange]]] = {}
-    for step in changes.captures:
-        sources = {change.path: change.before for change in step.changes}
-        for change in step.changes:
+    for capture in changes.captures:
+        sources = {change.path: change.before for change in capture.changes}
+        for change in capture.changes:
             before = sources.get(change.moved_from) if change.moved_from else change.before
-            by_path.setdefault(change.path, []).append((step, replace(change, before=before)))
+            by_path.setdefault(change.path, []).append((capture, replace(change, before=before)))
     implied = folders_of(by_path)
     files = {file.path: file for file in changes.files if file.path in by_path}
     earlier = {path: _earlier_paths(file, by_path, files) for path, file in files.items() if file.after}
     claims = Counter(path for paths in earlier.values() for path in paths)
     earlier = {path: paths for path, paths in earlier.items() if all(claims[place] == 1 for place in paths)}
     implied.update(path for paths in earlier.values() for path in paths)
-    order = {step.capture: at for at, step in enumerate(changes.captures)}
+    order = {capture.capture_id: at for at, capture in enumerate(changes.captures)}
     groups = []
     for path in sorted(files.keys() - implied):
         places = (path, *earlier.get(path, ()))
-        steps = [
-            (step, change)
+        captures = [
+            (capture, change)
             for place in places
-            for step, change in by_path[place]
+            for capture, change in by_path[place]
             if place == path or change.after is not None
         ]
-        steps.sort(key=lambda pair: order[pair[0].capture])
-        groups.append(_file_group(files[path], steps, files[places[-1]]))
+        captures.sort(key=lambda pair: order[pair[0].capture_id])
+        groups.append(_file_group(files[path], captures, files[places[-1]]))
     return groups
 
 
@@ -369,7 +373,7 @@ def _file_group(
     file: FileSummary, changes: Sequence[tuple[RecordedChanges, FileChange]], origin: FileSummary
 ) -> ChangeGroup:
     """Return what was done to a file; `origin` is what it was before, by another name if it was moved."""
-    steps = tuple({step.capture: step for step, _ in changes}.values())
+    captures = tuple({capture.capture_id: capture for capture, _ in changes}.values())
     net_change = FileChange(file.path, origin.before, file.after)
     is_moved = origin.path != file.path
     head = FileRow(
@@ -378,31 +382,39 @@ def _file_group(
         origin.before,
         file.after,
         "moved" if is_moved else row_kind(net_change.kind, origin.before, file.after),
-        steps,
+        captures,
         file.status,
         origin.path if is_moved else "",
         file.is_covered and origin.is_covered,
         any(change.shared for _, change in changes),
     )
-    rows = [_step_row(step, change, file.status, is_step=True) for step, change in changes]
-    return ChangeGroup(head.key, tuple(rows), steps, head)
+    rows = [_capture_row(capture, change, file.status, is_one_capture=True) for capture, change in changes]
+    return ChangeGroup(head.key, tuple(rows), captures, head)
 
 
-def _step_row(
-    step: RecordedChanges, change: FileChange, file_status: ChangedFileStatus, *, is_step: bool = False
+def _capture_row(
+    capture: RecordedChanges,
+    change: FileChange,
+    file_status: ChangedFileStatus,
+    *,
+    is_one_capture: bool = False,
 ) -> FileRow:
     return FileRow(
-        f"step:{step.capture}:{change.path}",
+        f"step:{capture.capture_id}:{change.path}",
         change.path,
         change.before,
         change.after,
         "moved" if change.moved_from else row_kind(change.kind, change.before, change.after),
-        (step,),
-        "reverted" if change.path in step.reverted else "accepted" if file_status == "accepted" else "open",
+        (capture,),
+        "reverted"
+        if change.path in capture.reverted
+        else "accepted"
+        if file_status == "accepted"
+        else "open",
         change.moved_from,
         change.is_covered,
         change.shared,
-        is_step,
+        is_one_capture,
     )
 
 
@@ -412,6 +424,6 @@ def _narrow(group: ChangeGroup, change_filter: ChangeFilter) -> ChangeGroup | No
         return group if rows or group.head is not None else None
     if not rows:
         return None
-    captures = {capture for row in rows for capture in row.captures}
-    steps = tuple(step for step in group.steps if step.capture in captures)
-    return ChangeGroup(group.key, rows, steps, group.head)
+    ids = {capture_id for row in rows for capture_id in row.capture_ids}
+    captures = tuple(capture for capture in group.captures if capture.capture_id in ids)
+    return ChangeGroup(group.key, rows, captures, group.head)

@@ -102,18 +102,18 @@ def split_path(path: str) -> tuple[str, str]:
     return folder, name
 
 
-def who_text(step: RecordedChanges) -> str:
+def who_text(capture: RecordedChanges) -> str:
     """Return who made a change; of what differs from the last commit nobody knows."""
-    if not step.capture:
+    if not capture.capture_id:
         return tr("Since the last commit")
-    match step.source:
+    match capture.source:
         case "outside":
             return tr("You or another program")
         case "revert":
-            return revert_name(step.scope)
+            return revert_name(capture.scope)
         case "command":
-            return _during_text((step.target or step.tool, *step.others))
-    return _during_text((step.tool, *step.others)) if step.others else step.tool
+            return _during_text((capture.target or capture.tool, *capture.others))
+    return _during_text((capture.tool, *capture.others)) if capture.others else capture.tool
 
 
 def revert_name(scope: RevertScope) -> str:
@@ -121,17 +121,17 @@ def revert_name(scope: RevertScope) -> str:
     return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
 
 
-def when_text(step: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:
+def when_text(capture: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:
     """Return when a change was made, or only found; empty where that is not known."""
-    if not step.at_ms:
+    if not capture.at_ms:
         return ""
-    time = format_relative_time(step.at_ms, now_ms, with_time=with_time)
-    return tr("found {time}", time=time) if step.is_after_crash else time
+    time = format_relative_time(capture.at_ms, now_ms, with_time=with_time)
+    return tr("found {time}", time=time) if capture.is_after_crash else time
 
 
-def makers_text(steps: Sequence[RecordedChanges]) -> str:
+def makers_text(captures: Sequence[RecordedChanges]) -> str:
     """Return who made several changes of one file."""
-    names = list(dict.fromkeys(who_text(step) for step in steps))
+    names = list(dict.fromkeys(who_text(capture) for capture in captures))
     if len(names) == 1:
         return names[0]
     return tr.plural(len(names) - 1, "{first} and %n other", "{first} and %n others", first=names[0])
@@ -182,13 +182,13 @@ def accessible_counts(counts: LineCounts | None) -> str:
 
 def turn_text(group: ChangeGroup) -> str:
     """Return the heading of a turn, or of what the user took back or did again."""
-    step = group.first
+    capture = group.first
     if group.is_revert:
-        return tr("You: {what}", what=who_text(step))
-    if not step.turn:
+        return tr("You: {what}", what=who_text(capture))
+    if not capture.turn:
         return tr("Before the first message")
-    title = " ".join(step.turn_title.split())
-    return title or tr("Turn {number}", number=step.turn)
+    title = " ".join(capture.turn_title.split())
+    return title or tr("Turn {number}", number=capture.turn)
 
 
 def group_files_text(group: ChangeGroup) -> str:
@@ -208,10 +208,10 @@ def files_text(count: int) -> str:
 def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
     """Return what a screen reader says of a file."""
     parts = (
-        who_text(row.last) if row.is_step else path_text(row.path),
+        who_text(row.last) if row.is_one_capture else path_text(row.path),
         kind_text(row.kind),
         accessible_counts(counts),
-        "" if row.is_step else makers_text(row.steps),
+        "" if row.is_one_capture else makers_text(row.captures),
         change_status_text(row) if row.status != "open" else "",
         "" if row.is_covered else tr("can't be undone"),
     )
@@ -227,7 +227,7 @@ def empty_text(state: ChangesState) -> str:
             return tr("The folder of this workspace is missing. Its changes can't be read or undone.")
     if state.source == "commit":
         return tr("Nothing differs from the last commit.")
-    if count := state.removed_steps:
+    if count := state.removed_captures:
         return tr.plural(
             count,
             "%n step of this session changed files. The file history of this computer doesn't have them: the "

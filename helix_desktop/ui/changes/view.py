@@ -114,7 +114,7 @@ class ChangesPage(Themed, QWidget):
         """Return the lines that a file gained and lost; None while nobody counted."""
         if row.kind == "same":
             return 0, 0
-        if len(row.steps) == 1 and len(row.last.changes) == 1 and row.last.capture:
+        if len(row.captures) == 1 and len(row.last.changes) == 1 and row.last.capture_id:
             return row.last.added_lines, row.last.removed_lines
         return self._line_counts.get(row.contents)
 
@@ -134,7 +134,7 @@ class ChangesPage(Themed, QWidget):
     def show_diff_error(self, row: FileRow, error: HelixError) -> None:
         """Say why there is no diff of a file, if it is still the one that is selected."""
         if self._is_selected(row):
-            self.detail.show_words(error_text(error))
+            self.detail.show_text(error_text(error))
 
     def show_diff(self, row: FileRow, diff: FileDiff) -> None:
         """Show the diff of a file, if it is still the one that is selected."""
@@ -147,15 +147,20 @@ class ChangesPage(Themed, QWidget):
         if not self.detail.go_to_change(by):
             self.list.step(by)
 
-    def reveal(self, capture: str, path: str) -> bool:
+    def reveal(self, capture_id: str, path: str) -> bool:
         """Select what a capture did to a path (empty: any), by turn; False if it is not listed."""
         changes = self._state.changes
-        steps = changes.captures if changes is not None else ()
-        paths = [change.path for step in steps if step.capture == capture for change in visible_changes(step)]
+        captures = changes.captures if changes is not None else ()
+        paths = [
+            change.path
+            for capture in captures
+            if capture.capture_id == capture_id
+            for change in visible_changes(capture)
+        ]
         if not paths:
             return False
         self.filter_bar.group_by("turn")
-        self.select(f"step:{capture}:{path if path in paths else paths[0]}")
+        self.select(f"step:{capture_id}:{path if path in paths else paths[0]}")
         return True
 
     def select(self, key: str) -> None:
@@ -227,7 +232,7 @@ class ChangesPage(Themed, QWidget):
 
     def _show_groups(self) -> None:
         changes, source = self._state.changes, self._state.source
-        bare = changes is None or not changes.captures or bool(self._state.removed_steps)
+        bare = changes is None or not changes.captures or bool(self._state.removed_captures)
         had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self._state.grouped, grouping, self.filter_bar.change_filter)

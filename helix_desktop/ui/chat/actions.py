@@ -15,7 +15,7 @@ from helix_desktop.words.action_labels import ActionName
 Fold: TypeAlias = Literal[
     "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
 ]
-Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
+ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,13 @@ class CopyCode:
 
 
 @dataclass(frozen=True, slots=True)
+class ScrollTable:
+    """Scroll a table sideways, by the number of its text."""
+
+    text_number: int
+
+
+@dataclass(frozen=True, slots=True)
 class CopyAnswer:
     """Copy the last answer above the row, as Markdown."""
 
@@ -47,7 +54,7 @@ class Decide:
     """Answer whether a call may run; `offer` is the rule that a lasting answer saves."""
 
     call_id: str
-    answer: Answer
+    answer: ApprovalAnswer
     offer: int = 0
 
 
@@ -104,14 +111,14 @@ class ReadChanges:
     """Show in a card what its call changed, by the id of the capture."""
 
     key: RowKey
-    capture: str
+    capture_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class OpenChanges:
     """Show a capture on the Changes page, or what it did to one path."""
 
-    capture: str
+    capture_id: str
     path: str = ""
 
 
@@ -337,7 +344,9 @@ ReadingAction: TypeAlias = (
     | ReadChanges
 )
 """What leaves the session as it is, and makes sense of its past, too."""
-RowAction: TypeAlias = SessionAction | ToggleFold | OpenMenu | CopyCode | CopyAnswer | FocusField
+RowAction: TypeAlias = (
+    SessionAction | ToggleFold | OpenMenu | CopyCode | ScrollTable | CopyAnswer | FocusField
+)
 
 
 _NAMES: dict[type[ButtonAction], ActionName] = {

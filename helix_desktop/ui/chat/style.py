@@ -10,6 +10,7 @@ from helix_desktop.ui.design.style.theme import Theme
 MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
 MIN_MARGIN = 28  # minimum space on each side of the column, pixels
 BODY, UI, SMALL, TINY, CODE = 15, 13, 12, 11, 13  # text sizes, pixels at zoom 1
+BOTTOM_GAP = 18.0  # room below the last row, pixels
 INDENT = 24  # one level of a list, pixels
 MARKER_GAP = 7  # between a number of a list and its text, pixels
 GAP = 11  # between the parts of a message, pixels

@@ -10,7 +10,7 @@ from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionR
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cleanup.entry_list import EntryList
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
@@ -63,7 +63,7 @@ class CleanupDialog(SizedDialog):
         super().__init__(parent, _SIZE, (520, _EMPTY_PX))
         self.setWindowTitle(tr("Clean up"))
         self.setModal(True)
-        self.age, self.quota = Combo(), Combo()
+        self.age, self.quota = ComboBox(), ComboBox()
         for age, days in AGES:
             self.age.addItem(translate(age), days)
         for quota, size in QUOTAS:

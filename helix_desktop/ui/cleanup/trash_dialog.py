@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractItemView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
@@ -28,7 +30,6 @@ class TrashDialog(SizedDialog):
 
     restore_requested = Signal(list, list)  # digests, sessions
     delete_requested = Signal(list, list)  # digests, sessions
-    empty_requested = Signal()
 
     def __init__(self, parent: QWidget, workspace_name: str) -> None:
         super().__init__(parent, _SIZE, _MIN_SIZE)
@@ -47,11 +48,7 @@ class TrashDialog(SizedDialog):
         self.delete_button = PushButton(
             tr("Delete permanently…"), "danger", "trash-2", name="delete_permanently"
         )
-        self.empty_button = PushButton(tr("Empty trash"), "danger", name="empty_trash")
-        self.confirm_note = label(
-            tr("All items are deleted permanently. This can't be undone."), "error", wrap=True
-        )
-        self._is_confirming = False
+        self.empty_button = PushButton(tr("Empty trash…"), "danger", name="empty_trash")
         lead = tr(
             "Items here can still be read and recalled. After {days} days they are deleted permanently. "
             "Storing or recalling an output restores it.",
@@ -63,22 +60,19 @@ class TrashDialog(SizedDialog):
             [self.empty_button, self.delete_button, self.close_button, self.restore_button], right_from=2
         )
         pages = (self.entry_list, self.empty_state)  # one of them is in sight
-        layout = column(
-            words, self.summary, *pages, self.confirm_note, buttons, margins=DIALOG_MARGINS, gap=12
-        )
+        layout = column(words, self.summary, *pages, buttons, margins=DIALOG_MARGINS, gap=12)
         for page in pages:
             layout.setStretchFactor(page, 1)
         self.setLayout(layout)
         self.entry_list.itemSelectionChanged.connect(self._selected)
         self.entry_list.itemActivated.connect(lambda _: self._restore())
         self.restore_button.clicked.connect(self._restore)
-        self.delete_button.clicked.connect(lambda: self.delete_requested.emit(*self._selected_items()))
+        self.delete_button.clicked.connect(self._delete)
         self.empty_button.clicked.connect(self._empty)
         self.close_button.clicked.connect(self.reject)
 
     def show_trash(self, trash: TrashContents) -> None:
         """Show what is in it."""
-        self._is_confirming = False
         self.entry_list.clear()
         for session in trash.sessions:
             self.entry_list.add(
@@ -107,27 +101,24 @@ class TrashDialog(SizedDialog):
         self.fit_height((_SIZE if has_items else _MIN_SIZE)[1])
 
     def _selected(self) -> None:
-        self._is_confirming = False
-        self.empty_button.setText(tr("Empty trash"))
-        self.confirm_note.hide()
         for button in (self.restore_button, self.delete_button):
             button.setEnabled(bool(self.entry_list.selectedItems()))
 
-    def _selected_items(self) -> tuple[list[str], list[str]]:
-        """Return the digests and the sessions that are selected."""
-        keys = [item.data(KEY_ROLE) for item in self.entry_list.selectedItems()]
-        return [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
-
     def _restore(self) -> None:
-        self.restore_requested.emit(*self._selected_items())
+        self.restore_requested.emit(*_ids(self.entry_list.selectedItems()))
+
+    def _delete(self) -> None:
+        self.delete_requested.emit(*_ids(self.entry_list.selectedItems()))
 
     def _empty(self) -> None:
-        if self._is_confirming:
-            self.empty_requested.emit()
-            return
-        self._is_confirming = True
-        self.empty_button.setText(tr("Delete all permanently"))
-        self.confirm_note.show()
+        items = [self.entry_list.item(row) for row in range(self.entry_list.count())]
+        self.delete_requested.emit(*_ids(items))
+
+
+def _ids(items: Iterable[QListWidgetItem]) -> tuple[list[str], list[str]]:
+    """Return the digests and the ids of the sessions among items."""
+    keys = [item.data(KEY_ROLE) for item in items]
+    return [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
 
 
 def _session_text(session: SessionSummary) -> str:

@@ -23,18 +23,25 @@ class Card(Themed, QFrame):
 
     def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
         super().__init__()
-        self.is_code = False
+        self.is_code = self._is_marked = False
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(*margins)
         self.body.setSpacing(gap)
+
+    def set_marked(self, is_marked: bool) -> None:
+        """Draw its border in the accent color, for one that something led to."""
+        self._is_marked = is_marked
+        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the surface."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._theme.border), 1))
+        width = 2 if self._is_marked else 1
+        painter.setPen(QPen(QColor(self._theme.accent if self._is_marked else self._theme.border), width))
         painter.setBrush(QColor(self._theme.code_surface if self.is_code else self._theme.surface))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
+        inset = width / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 12, 12)
 
 
 class BalancedText(SelectableText):

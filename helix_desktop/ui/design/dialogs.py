@@ -32,7 +32,7 @@ _LAST_FOLDER = "last_folder"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DialogChoice:
     """One answer to a question; `danger` paints it as one that takes something away."""
 
     id: str
@@ -41,12 +41,15 @@ class Choice:
 
 
 class QuestionDialog(TabsInReadingOrder, QDialog):
-    """A sentence, why it is asked, and its answers; Esc answers nothing."""
+    """A sentence, why it is asked, and its answers; Esc answers nothing.
+
+    The primary answer has the keyboard; where none is, the first.
+    """
 
     icon_style = ("circle-question-mark", "accent_text")
     """The icon before the words, and the token of its color."""
 
-    def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[DialogChoice]) -> None:
         """Prepare the dialog over its parent."""
         super().__init__(parent)
         self.setWindowTitle(what)
@@ -58,6 +61,8 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
             button = PushButton(choice.text, choice.kind, name=choice.id or "cancel")
             button.clicked.connect(lambda _=False, choice_id=choice.id: self._choose(choice_id))
             buttons.append(button)
+        kinds = [choice.kind for choice in choices]
+        self._main = buttons[kinds.index("primary") if "primary" in kinds else 0]
         words = column(label(what, "title", wrap=True), gap=6)
         if why:
             words.addWidget(label(why, "muted", wrap=True))
@@ -70,8 +75,9 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
         self.setLayout(column(face, 10, FlowBox(buttons, right_from=0), margins=DIALOG_MARGINS))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Set the height that the wrapped words need."""
+        """Set the height that the wrapped words need, and the button in focus."""
         super().showEvent(event)
+        self._main.setFocus()
         self.setFixedHeight(self.heightForWidth(self.width()))
 
     def _choose(self, answer: str) -> None:
@@ -85,16 +91,14 @@ class ErrorDialog(QuestionDialog):
     icon_style = ("circle-alert", "error")
 
     def __init__(self, parent: QWidget | None, error: HelixError) -> None:
-        """Ready to open, with the one button in focus."""
+        """Prepare the dialog over its parent."""
         what, why, fix = translate(error.what), translate(error.why), translate(error.fix)
         why = "\n\n".join(filter(None, (why, fix)))
-        super().__init__(parent, what, why, (Choice("", tr("Close"), "primary"),))
+        super().__init__(parent, what, why, (DialogChoice("", tr("Close"), "primary"),))
         self.setWindowTitle(APP_NAME)
         self.setAccessibleName(what)
         self.setAccessibleDescription(why)
-        for button in self.findChildren(PushButton):
-            button.setDefault(True)
-            button.setFocus()
+        self._main.setDefault(True)
 
 
 class TextInputDialog(TabsInReadingOrder, QDialog):
@@ -161,7 +165,7 @@ def _close(dialog: QDialog) -> None:
         dialog.deleteLater()
 
 
-async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Sequence[Choice]) -> str:
+async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Sequence[DialogChoice]) -> str:
     """Ask one question; returns the id of the answer, or an empty string when it was left with Esc."""
     dialog = QuestionDialog(parent, what, why, choices)
     retint(dialog, theme)

@@ -143,10 +143,10 @@ class DropHint(Themed, QWidget):
             self.setGeometry(watched.rect())
         return False
 
-    def show_words(self, words: str, *, is_refusal: bool = False) -> None:
+    def show_text(self, text: str, *, is_refusal: bool = False) -> None:
         """Cover the parent with these words."""
-        self.words, self.is_refusal = words, is_refusal
-        self.setAccessibleName(words)
+        self.words, self.is_refusal = text, is_refusal
+        self.setAccessibleName(text)
         parent = self.parentWidget()
         if parent is not None:
             self.setGeometry(parent.rect())

@@ -39,7 +39,7 @@ _BOX_PX = 16
 _FIELD_GAP_PX = 72  # around a line edit's words, with its icons
 
 
-class Combo(Themed, QComboBox):
+class ComboBox(Themed, QComboBox):
     """A combo box whose chevron is painted, because a style sheet cannot tint one.
 
     The wheel scrolls the page around it: a setting must not change because it comes below the mouse.

@@ -52,9 +52,9 @@ def key_hint(keys: str, meaning: str) -> QWidget:
     return hint
 
 
-def heading_item(words: str) -> QStandardItem:
+def heading_item(text: str) -> QStandardItem:
     """Return a line that stands over others and cannot be chosen."""
-    item = QStandardItem(words)
+    item = QStandardItem(text)
     item.setFlags(Qt.ItemFlag.NoItemFlags)
     item.setData(True, _HEADING_ROLE)
     return item
@@ -181,9 +181,9 @@ class QuickPicker(Themed, QFrame):
         """Return what is shown instead of lines; empty while there are any."""
         return self._empty.text() if self._empty.isVisible() else ""
 
-    def set_empty_text(self, words: str) -> None:
+    def set_empty_text(self, text: str) -> None:
         """Say this where a search has found nothing."""
-        self._empty.setText(words)
+        self._empty.setText(text)
 
     def find_items(self, needle: str) -> Iterable[QStandardItem]:
         """Return what matches a search, in the order to list it."""

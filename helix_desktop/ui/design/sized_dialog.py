@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
@@ -30,9 +30,10 @@ class SizedDialog(TabsInReadingOrder, QDialog):
         """
         is_opened = visible and self.isHidden()
         if is_opened:
-            fit_screen(self)
-            # Else Qt puts it where it was without its title bar: each time lower by the height of that.
-            self.setAttribute(Qt.WidgetAttribute.WA_Moved, False)
+            # Left to Qt it comes lower from the second time on, by the title bar that it knows of then.
+            place = QRect(QPoint(), self.size())
+            place.moveCenter(self._opener.window().geometry().center())
+            self.setGeometry(fitted_rect(place, free_rect(self._opener)))
             self._own_height = self.height()
         super().setVisible(visible)
         if is_opened and self.is_by_keyboard:

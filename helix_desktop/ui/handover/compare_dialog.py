@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle
-from helix_desktop.ui.handover.compare_rows import ComparedPair, HandoverChoice, compared_counts
+from helix_desktop.ui.handover.compare_data import ComparedPair, HandoverChoice, compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -118,10 +118,10 @@ class CompareDialog(Themed, SizedDialog):
         self.setLayout(layout)
 
 
-def _choice_box(name: str) -> Combo:
-    box = Combo()
+def _choice_box(name: str) -> ComboBox:
+    box = ComboBox()
     box.setObjectName(name)
-    box.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(_CHOICE_CHARS)
     box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     return box

@@ -16,12 +16,12 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.compare_dialog import CompareDialog
-from helix_desktop.ui.handover.compare_rows import (
+from helix_desktop.ui.handover.compare_data import (
     compared_pair,
     handover_before,
     handover_choices,
 )
+from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.words.translation import Translator
 

@@ -25,7 +25,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.handover.compare_rows import change_count
+from helix_desktop.ui.handover.compare_data import change_count
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.words.translation import Translator
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo, TextField
+from helix_desktop.ui.design.fields import ComboBox, TextField
 from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, column
@@ -20,8 +20,8 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.shell_data import error_level
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.handover.draft_page import DraftPage
-from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.errors import error_text
@@ -56,10 +56,10 @@ class HandoverDialog(Themed, SizedDialog):
         self._draft, self._former_title = "", former_title
         self._warned = False
         self.range_box, self.focus_input = (
-            Combo(),
+            ComboBox(),
             TextField(tr("What to keep, for example open questions (optional)")),
         )
-        self.range_box.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.range_box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.range_box.setMinimumContentsLength(_RANGE_CHARS)
         self.estimate_label = label("", "muted")
         self.estimate_label.setObjectName("handover-price")

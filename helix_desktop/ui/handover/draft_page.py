@@ -17,9 +17,9 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.handover.compare_rows import compared_counts
+from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
-from helix_desktop.ui.handover.rows import DraftRow
+from helix_desktop.ui.handover.dialog_data import DraftRow
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.times import format_exact_duration
@@ -51,6 +51,7 @@ class DraftPage(QWidget):
         self._sizes = label("", "muted", wrap=True)
         self._sizes.setObjectName("draft-sizes")
         self._draft_sizes = ""
+        self._draft: DraftRow | None = None
         self.sent_button = PushButton("", "link", name="draft-sent")
         self.sent_button.clicked.connect(self._switch_sent)
         self.counts = label("", "muted", wrap=True)
@@ -88,7 +89,7 @@ class DraftPage(QWidget):
             self._facts.addWidget(SummaryCoverageView(draft.coverage, draft.missing))
         self._draft_sizes = draft.sent.sizes
         self._sizes.setText(self._draft_sizes)
-        self.sent_view.setPlainText(draft.sent.text)
+        self._draft = draft
         self._show(comparing=False)
 
     def show_comparison(self, sections: Sequence[ComparedSection]) -> None:
@@ -119,6 +120,9 @@ class DraftPage(QWidget):
             self.compare_requested.emit(self.editor.toPlainText())
 
     def _switch_sent(self) -> None:
+        if self._draft is not None:
+            draft, text = self._draft, self.editor.toPlainText()
+            self.sent_view.setPlainText(draft.sent.text.replace(draft.text, text, 1))
         self._show(comparing=False, all_sent=self._pages.currentIndex() != _SENT)
         page = self.sent_view if self._pages.currentIndex() == _SENT else self.editor
         page.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -147,8 +151,8 @@ def _doubt_text(why: str) -> str:
     )
 
 
-def _warning_line(words: str, name: str) -> QWidget:
-    text = label(words, wrap=True)
+def _warning_line(sentence: str, name: str) -> QWidget:
+    text = label(sentence, wrap=True)
     text.setObjectName(name)
     line = row(IconLabel("triangle-alert", px=17, color_token="warn"), text, gap=9)
     line.setStretch(1, 1)

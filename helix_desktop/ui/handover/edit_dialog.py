@@ -21,9 +21,9 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
-from helix_desktop.ui.handover.compare_rows import compared_counts
+from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
-from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
+from helix_desktop.ui.handover.edit_data import EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.handover.section_editor import SectionEditor
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.errors import error_text

@@ -16,14 +16,14 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.compare_rows import handover_titles
-from helix_desktop.ui.handover.edit_dialog import EditDialog
-from helix_desktop.ui.handover.edit_rows import (
+from helix_desktop.ui.handover.compare_data import handover_titles
+from helix_desktop.ui.handover.edit_data import (
     EditRefusal,
     edit_refusal,
     edited_fields,
     revision_check,
 )
+from helix_desktop.ui.handover.edit_dialog import EditDialog
 
 
 class EditPresenter:

@@ -21,9 +21,9 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.compare_rows import handover_titles
+from helix_desktop.ui.handover.compare_data import handover_titles
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import (
+from helix_desktop.ui.handover.dialog_data import (
     WHOLE_CONVERSATION,
     draft_row,
     handover_ranges,

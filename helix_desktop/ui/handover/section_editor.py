@@ -12,7 +12,7 @@ from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.handover.edit_rows import EditedField
+from helix_desktop.ui.handover.edit_data import EditedField
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")

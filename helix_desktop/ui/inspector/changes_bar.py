@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.words.translation import Translator
@@ -28,7 +28,7 @@ class ChangesBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._turns = 0
-        self.turn = Combo(min_px=96)
+        self.turn = ComboBox(min_px=96)
         self.turn.setObjectName("changes_since")
         self.turn.setAccessibleName(tr("Compare with"))
         self.turn.setToolTip(tr("Compares the next request with the turn's first one, by Helix's count."))

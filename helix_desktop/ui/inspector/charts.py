@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from helix_desktop.ui.design.mirror import mirror, mirrored_x
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
+from helix_desktop.ui.inspector.inspector_data import Level, Saving, Segment, SegmentKind
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 

@@ -12,7 +12,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.inspector.compaction_texts import pause_text
-from helix_desktop.ui.inspector.rows import ForecastPart, InspectorState
+from helix_desktop.ui.inspector.inspector_data import ForecastPart, InspectorState
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -119,7 +119,9 @@ def _change_text(before: int, after: int) -> str:
 
 
 def _with_price(text: str, dollars: float | None) -> str:
-    return text if dollars is None else f"{text} · ≈ {format_usd(dollars)}"
+    if dollars is None:
+        return text
+    return f"{text} · ≈ {format_usd(dollars)}" if dollars else tr("{text} · free", text=text)
 
 
 def request_cost_text(cost: RequestCost) -> str:

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.inspector.inspector_data import ForecastPart
 from helix_desktop.ui.inspector.key_value import KeyValue
-from helix_desktop.ui.inspector.rows import ForecastPart
 
 
 class ForecastView(Themed, QWidget):

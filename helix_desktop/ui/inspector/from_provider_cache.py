@@ -9,7 +9,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.provider_cache_misses import MissCause, RequestCacheUse, newest_cache_uses
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
+from helix_desktop.ui.inspector.inspector_data import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
@@ -24,7 +24,11 @@ _LINE = 36  # characters that the inspector shows of a line at its usual width
 
 
 def provider_cache_state(
-    log: Sequence[RecordedEvent], spent: Spending, policy: ContextPolicy, lifetime_s: int = 0
+    log: Sequence[RecordedEvent],
+    spent: Spending,
+    policy: ContextPolicy,
+    lifetime_s: int = 0,
+    is_demo: bool = False,
 ) -> ProviderCacheState | None:
     """Return the bill as reported and the newest requests; None while no tokens were reported."""
     uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
@@ -38,7 +42,7 @@ def provider_cache_state(
         read=format_tokens(spent.cached) if total else "",
         cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
         fresh=format_tokens(spent.fresh) if total else "",
-        cost=CostState(spent).cost_text,
+        cost=CostState(spent, is_demo=is_demo).cost_text,
         lifetime=lifetime_text(lifetime_s) if lifetime_s and not unreported else "",
         note=" ".join(map(miss_text, unreported)),
         rows=tuple(_row(use, unreported) for use in uses),

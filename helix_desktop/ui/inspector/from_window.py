@@ -20,8 +20,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.compaction_texts import compaction_text
-from helix_desktop.ui.inspector.request.document import message_body
-from helix_desktop.ui.inspector.rows import (
+from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
     Level,
@@ -31,6 +30,7 @@ from helix_desktop.ui.inspector.rows import (
     SegmentKind,
     WindowRow,
 )
+from helix_desktop.ui.inspector.request.document import message_body
 from helix_desktop.words.gauge_source import gauge_source_text, ratio_text
 from helix_desktop.words.numbers import format_token_change, format_whole_percent
 from helix_desktop.words.policies import policy_in_use

@@ -12,8 +12,8 @@ from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.inspector.inspector_data import ProviderCacheRow, ProviderCacheState
 from helix_desktop.ui.inspector.key_value import KeyValue
-from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")

@@ -49,8 +49,8 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
+from helix_desktop.ui.inspector.inspector_data import RowAction, RowKind, WindowRow
 from helix_desktop.ui.inspector.row_actions import ACTION_KEYS, RowButtons, action_key, action_text
-from helix_desktop.ui.inspector.rows import RowAction, RowKind, WindowRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStyle, QWidget
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.inspector.rows import RowAction, WindowRow
+from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 

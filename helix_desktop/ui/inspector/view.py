@@ -6,7 +6,15 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState
@@ -25,16 +33,16 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.forecast_view import ForecastView
-from helix_desktop.ui.inspector.key_value import KeyValue
-from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
-from helix_desktop.ui.inspector.request_list import RequestList
-from helix_desktop.ui.inspector.rows import (
+from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
     Segment,
     SegmentKind,
     WindowChangesState,
 )
+from helix_desktop.ui.inspector.key_value import KeyValue
+from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
+from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -80,6 +88,7 @@ class Inspector(Themed, QWidget):
         self.gone_rows.setAccessibleName(tr("Left since then"))
         self.provider_cache = ProviderCacheCard()
         self.page = ContentViewer()
+        self.page.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self._reader(), self.empty, self._unknown):

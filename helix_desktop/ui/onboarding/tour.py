@@ -63,15 +63,15 @@ class Callout(Themed, QFrame):
         self.setLayout(column(self._title, self._words, 4, buttons, gap=5, margins=(16, 14, 14, 12)))
         self.hide()
 
-    def show_stop(self, title: str, words: str, number: int, count: int) -> None:
+    def show_stop(self, title: str, text: str, number: int, count: int) -> None:
         """Show a stop; `number` is counted from 1."""
         self._title.setText(title)
-        self._words.setText(words)
+        self._words.setText(text)
         self._count.setText(tr("{number} of {count}", number=number, count=count))
         self._next.setText(tr("Done") if number == count else tr("Next"))
         self._back.setVisible(number > 1)
         self.setAccessibleName(title)
-        self.setAccessibleDescription(words)
+        self.setAccessibleDescription(text)
 
     def stand_next_to(self, target: QRect) -> None:
         """Stand beside a place of the window, in its coordinates."""

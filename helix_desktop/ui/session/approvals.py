@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
-from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, AnswerQuestion, Decide, SessionAction
+from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.controller import SessionController
@@ -31,7 +31,10 @@ class ApprovalController(QObject):
         self._notice = SavedRuleNotice(context, session_controller)
         context.views.chat.view.action_triggered.connect(self._on_action)
         commands = context.window.commands
-        self._commands: dict[Answer, QAction] = {"once": commands.allow_call, "deny": commands.deny_call}
+        self._commands: dict[ApprovalAnswer, QAction] = {
+            "once": commands.allow_call,
+            "deny": commands.deny_call,
+        }
         for answer, command in self._commands.items():
             command.triggered.connect(lambda _=False, answer=answer: self._answer_first(answer))
             command.changed.connect(self._show_tips)
@@ -51,7 +54,7 @@ class ApprovalController(QObject):
         tips = {answer: action_shortcut(command) for answer, command in self._commands.items()}
         self._chat.view.show_answer_tips(frozenset(tips.items()))
 
-    def _answer_first(self, answer: Answer) -> None:
+    def _answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
         if self._window.page() == "chat":
             self._chat.view.answer_first_approval(answer)
@@ -104,7 +107,7 @@ async def _answer_question(conversation: Conversation, action: AnswerQuestion) -
     await conversation.answer_question(action.call_id, action.reply)
 
 
-def _reply(answer: Answer, rule: PermissionRule) -> ApprovalReply:
+def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:
     match answer:
         case "session":
             return ApprovalReply("session", msgspec.structs.replace(rule, scope="session"))

@@ -22,7 +22,8 @@ def cost_state(conversation: Conversation) -> CostState:
     """Return what a conversation has spent and may spend."""
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
-    return CostState(budget.spent, budget.limit, is_default, transcript.inherited_spending)
+    is_demo = conversation.model.demo
+    return CostState(budget.spent, budget.limit, is_default, transcript.inherited_spending, is_demo)
 
 
 class BudgetController(QObject):
@@ -56,7 +57,7 @@ class BudgetController(QObject):
         if self._conversation is not None:
             self._async_actions.start(self._edit_budget(self._conversation), "set budget")
 
-    async def set_typed_budget(self, words: str) -> None:
+    async def set_typed_budget(self, argument: str) -> None:
         """Set the budget to what was typed: tokens, an amount that begins with $, or both.
 
         What is not named stays as it is. Raises InvalidInput.
@@ -66,7 +67,7 @@ class BudgetController(QObject):
             return
         tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
         try:
-            for word in words.split():
+            for word in argument.split():
                 if word.startswith("$"):
                     cost = parse_usd(word)
                 else:
@@ -82,7 +83,9 @@ class BudgetController(QObject):
 
     async def _edit_budget(self, conversation: Conversation) -> None:
         info = conversation.model
-        dialog = BudgetDialog(self._window, cost_state(conversation), bool(info.price_in or info.price_out))
+        dialog = BudgetDialog(
+            self._window, cost_state(conversation), bool(info.free or info.price_in or info.price_out)
+        )
         retint(dialog, self._window.theme)
         if await dialogs.exec_async(dialog) and dialog.budget != conversation.budget.limit:
             await conversation.budget.set_limit(dialog.budget)

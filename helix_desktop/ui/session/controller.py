@@ -24,6 +24,7 @@ from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
 from helix_desktop.domain.question import Question
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
@@ -42,6 +43,7 @@ from helix_desktop.ui.session.past.changes_since import ChangesSince
 from helix_desktop.ui.session.past.controller import PastController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.words.policies import policy_in_use
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -204,10 +206,12 @@ class SessionController(QObject):
         self.budget.show(conversation)
         if conversation is None or workspace is None:
             self._window.top_bar.show_session(None)
+            self._window.show_session_title("")
             return
         _, gauge = conversation.window.measure()
         self._window.top_bar.show_session(top_bar_state(conversation))
         transcript = conversation.session.transcript
+        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
         policy_text = policy_in_use(transcript.session_policy, workspace.policy)
         self._window.top_bar.show_gauge(
             gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
@@ -226,7 +230,11 @@ class SessionController(QObject):
         cost, info = conversation.window.cost(), conversation.window.frame.info
         state = inspector_state(items, gauge, transcript, policy, totals, forecast.outlook, cost.fresh)
         cache = provider_cache_state(
-            conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
+            conversation.session.log,
+            conversation.budget.spent,
+            policy,
+            transcript.cache_lifetime_s,
+            info.demo,
         )
         if self.past.step is None:
             writing = conversation.window.summary_cost(forecast.summary) if forecast.summary else None
@@ -271,9 +279,9 @@ class SessionController(QObject):
         self._stale_pages.add("timeline")
         self._window.show_page("timeline")
 
-    def reveal_changes(self, capture: str, path: str) -> None:
+    def reveal_changes(self, capture_id: str, path: str) -> None:
         """Show the changes with what a capture did (to one path, or empty: any) selected."""
-        self.changes.reveal(capture, path)
+        self.changes.reveal(capture_id, path)
         self._stale_pages.add("changes")
         self._window.show_page("changes")
 

@@ -13,6 +13,7 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.view import Timeline
 
@@ -57,8 +58,14 @@ class ControllerContext:
     """What every controller of the window works with."""
 
     def __init__(
-        self, window: MainWindow, views: SessionViews, async_actions: AsyncActions, services: AppServices
+        self,
+        window: MainWindow,
+        views: SessionViews,
+        async_actions: AsyncActions,
+        services: AppServices,
+        windows: WindowGroup,
     ) -> None:
-        self.window, self.views = window, views
+        """`windows` are all windows of the app, this one among them."""
+        self.window, self.views, self.windows = window, views, windows
         self.async_actions, self.services = async_actions, services
         self.active_workspace = ActiveWorkspace(services)

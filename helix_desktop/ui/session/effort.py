@@ -104,14 +104,14 @@ class EffortController(QObject):
         if conversation is not None and workspace is not None:
             await workspace.choose_effort(conversation.session.id, effort)
 
-    async def _set_typed_effort(self, words: str) -> None:
+    async def _set_typed_effort(self, argument: str) -> None:
         """Let the model of the session think as much as was typed. Raises InvalidInput."""
         levels = self.state().levels
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
-        effort = next((effort for effort in efforts if effort == words.casefold()), None)
+        effort = next((effort for effort in efforts if effort == argument.casefold()), None)
         if effort is None or not levels:
             raise InvalidInput(
-                text("{words} isn't an effort of this model.", words=repr(words[:40])),
+                text("{words} isn't an effort of this model.", words=repr(argument[:40])),
                 text("Efforts are {efforts}.", efforts=efforts)
                 if levels
                 else text("It has no reasoning effort."),

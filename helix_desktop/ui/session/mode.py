@@ -59,12 +59,12 @@ class ModeController(QObject):
     def _select(self, mode: PermissionMode) -> None:
         self._async_actions.start(self._set_mode(mode), "mode")
 
-    async def _set_typed_mode(self, words: str) -> None:
+    async def _set_typed_mode(self, argument: str) -> None:
         """Set the mode of this name. Raises InvalidInput."""
-        mode = next((mode for mode in _ORDER if mode == words.lower()), None)
+        mode = next((mode for mode in _ORDER if mode == argument.lower()), None)
         if mode is None:
             raise InvalidInput(
-                text("{words} isn't a mode.", words=repr(words[:40])),
+                text("{words} isn't a mode.", words=repr(argument[:40])),
                 fix=text("Modes are {modes}.", modes=_ORDER),
             )
         await self._set_mode(mode)

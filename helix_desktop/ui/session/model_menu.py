@@ -77,22 +77,22 @@ def model_menu(
     return menu
 
 
-def find_model(words: str, labels: Sequence[str]) -> str:
+def find_model(query: str, labels: Sequence[str]) -> str:
     """Return the label that was meant: it, or the only one with these words in it; empty: the default.
 
     Raises InvalidInput for none, or several.
     """
-    needles = words.casefold().split()
+    needles = query.casefold().split()
     if needles == [WORKSPACE_DEFAULT]:
         return ""
     found = [label for label in labels if all(needle in label.casefold() for needle in needles)]
     exact = [
-        label for label in found if words.casefold() in (label.casefold(), *label.casefold().split("/", 1))
+        label for label in found if query.casefold() in (label.casefold(), *label.casefold().split("/", 1))
     ]
     matches = exact if len(exact) == 1 else found
     if len(matches) == 1:
         return matches[0]
-    what = _text("{words} isn't one model.", words=repr(words[:80]))
+    what = _text("{words} isn't one model.", words=repr(query[:80]))
     if not matches:
         raise InvalidInput(
             what,

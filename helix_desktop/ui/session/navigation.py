@@ -34,7 +34,7 @@ from helix_desktop.ui.chat.actions import (
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
-from helix_desktop.ui.inspector.rows import WindowRow
+from helix_desktop.ui.inspector.inspector_data import WindowRow
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import CONTINUE
@@ -127,8 +127,8 @@ class SessionNavigation(QObject):
                 self._session_controller.reveal(seq)
             case ShowInChat(seq=seq):
                 self.show_event(seq)
-            case OpenChanges(capture=capture, path=path):
-                self._session_controller.reveal_changes(capture, path)
+            case OpenChanges(capture_id=capture_id, path=path):
+                self._session_controller.reveal_changes(capture_id, path)
             case ShowGuide(topic=topic):
                 self._window.help_windows.show_topic(topic)
             case ControlTurn(how="try_now"):
@@ -234,14 +234,14 @@ class SessionNavigation(QObject):
         if self._window.page() == "chat":
             self._views.chat.find_bar.open_bar()
 
-    async def _find_words(self, words: str) -> None:
+    async def _find_words(self, query: str) -> None:
         find_bar = self._views.chat.find_bar
         find_bar.open_bar()
-        find_bar.field.setText(words)
+        find_bar.field.setText(query)
 
-    async def _search_cache(self, words: str) -> None:
+    async def _search_cache(self, query: str) -> None:
         self._window.show_page("cache")
-        self._views.cache.filter_bar.field.setText(words)
+        self._views.cache.filter_bar.field.setText(query)
 
     def _focus_composer(self) -> None:
         self._window.show_page("chat")

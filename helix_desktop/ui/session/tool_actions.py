@@ -111,8 +111,8 @@ class ToolCardController(QObject):
                 content = await _read_original(workspace, request)
             case ReadExcerpt():
                 content = await _read_excerpt(workspace, request)
-            case ReadChanges(capture=capture):
-                content = await _read_changes(workspace, conversation.session.id, capture)
+            case ReadChanges(capture_id=capture_id):
+                content = await _read_changes(workspace, conversation.session.id, capture_id)
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_content(request.key, content)
 
@@ -142,19 +142,19 @@ async def _read_excerpt(workspace: OpenWorkspace, request: ReadExcerpt) -> Excer
         return ExcerptContent(problem=translate(error.what))
 
 
-async def _read_changes(workspace: OpenWorkspace, session_id: str, capture: str) -> ChangedFilesContent:
+async def _read_changes(workspace: OpenWorkspace, session_id: str, capture_id: str) -> ChangedFilesContent:
     try:
-        return await _read_changed_files(workspace.changes, session_id, capture)
+        return await _read_changed_files(workspace.changes, session_id, capture_id)
     except HelixError as error:
         return ChangedFilesContent(problem=translate(error.what))
 
 
 async def _read_changed_files(
-    changes: WorkspaceChanges, session_id: str, capture: str
+    changes: WorkspaceChanges, session_id: str, capture_id: str
 ) -> ChangedFilesContent:
     """Return the first files of a capture with their lines. Raises HelixError."""
     captures = (await changes.of_session(session_id)).captures
-    found = next((step for step in captures if step.capture == capture), None)
+    found = next((capture for capture in captures if capture.capture_id == capture_id), None)
     if found is None or found.is_removed:
         return ChangedFilesContent(problem=tr("These changes aren't in the file history."))
     diffs: list[tuple[FileChange, FileDiff]] = []

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
 
 from helix_desktop.config.settings import NOTIFICATIONS
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.motion import ReducedMotion
@@ -57,11 +57,11 @@ class AppearancePage(QWidget):
         holder = QFrame()  # a group of its own for screen readers
         holder.setLayout(row(segments, None))
         holder.setAccessibleName(tr("Theme"))
-        self._text_size = Combo(_TEXT_SIZE_LIST_PX)
+        self._text_size = ComboBox(_TEXT_SIZE_LIST_PX)
         for px in TEXT_PX:
             self._text_size.addItem(tr("{size} px", size=px), px)
         self._text_size.activated.connect(lambda _: self.text_px_chosen.emit(self._text_size.currentData()))
-        self.motion = Combo(_TEXT_SIZE_LIST_PX)
+        self.motion = ComboBox(_TEXT_SIZE_LIST_PX)
         for choice in get_args(ReducedMotion):
             self.motion.addItem(_motion_text(choice), choice)
         self.motion.activated.connect(lambda _: self.motion_chosen.emit(self.motion.currentData()))

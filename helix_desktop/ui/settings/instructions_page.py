@@ -42,19 +42,19 @@ class InstructionsEditor(QWidget):
         self.setLayout(column(self.title, self.text, below, gap=6))
         self.show_text(title, "", "")
 
-    def show_text(self, title: str, words: str, file: str) -> None:
+    def show_text(self, title: str, text: str, file: str) -> None:
         """Show what is stored in a file; what the user is writing stays."""
         self.title.setText(title)
         self.text.setAccessibleName(title)
         self.file.setText(tr("Stored in {file}", file=file) if file else "")
         if not self.has_changes:
-            self._saved = words.strip()
+            self._saved = text.strip()
             self.text.setPlainText(self._drafts.pop(self._owner, self._saved))
         self._show_state()
 
-    def show_saved(self, words: str) -> None:
+    def show_saved(self, text: str) -> None:
         """Note that this text is stored now."""
-        self._saved = words.strip()
+        self._saved = text.strip()
         self._show_state()
 
     @property

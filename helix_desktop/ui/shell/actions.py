@@ -32,8 +32,10 @@ class ActionSpec:
 SPECS: dict[str, ActionSpec] = {
     "open_folder": ActionSpec(text("Open folder…"), ("Ctrl+O",)),
     "new_session": ActionSpec(text("New session"), ("Ctrl+N",)),
+    "new_window": ActionSpec(text("New window"), ("Ctrl+Alt+N",)),
     "branch_session": ActionSpec(text("Branch session"), ("Ctrl+Shift+B",)),
     "switch_workspace": ActionSpec(text("Go to…"), ("Ctrl+K",)),
+    "search_messages": ActionSpec(text("Search messages…"), ("Ctrl+Shift+F",)),
     "clean_up": ActionSpec(text("Clean up…")),
     "trash": ActionSpec(text("Trash…")),
     "forget": ActionSpec(text("Remove a secret…")),
@@ -104,8 +106,10 @@ class WindowActions(NamedTuple):
 
     open_folder: QAction
     new_session: QAction
+    new_window: QAction
     branch_session: QAction
     switch_workspace: QAction
+    search_messages: QAction
     clean_up: QAction
     trash: QAction
     forget: QAction
@@ -229,20 +233,20 @@ def action_shortcut(action: QAction) -> str:
     return action.shortcut().toString(_NATIVE) or action.text().partition("\t")[2]
 
 
-def keep_tip(action: QAction, words: str, set_tip: Callable[[str], object]) -> None:
+def keep_tip(action: QAction, text: str, set_tip: Callable[[str], object]) -> None:
     """Set a tooltip now and whenever the action's keys change: its words, and the keys in parentheses."""
 
     def update() -> None:
-        set_tip(tip_with_keys(action, words))
+        set_tip(tip_with_keys(action, text))
 
     action.changed.connect(update)
     update()
 
 
-def tip_with_keys(action: QAction, words: str) -> str:
+def tip_with_keys(action: QAction, text: str) -> str:
     """Return a tooltip's words with the keys of an action in parentheses; alone when it has none."""
     keys = action_shortcut(action)
-    return tr("{words} ({keys})", words=words, keys=keys) if keys else words
+    return tr("{words} ({keys})", words=text, keys=keys) if keys else text
 
 
 def shortcut_lines(actions: WindowActions) -> tuple[tuple[str, str], ...]:

@@ -45,6 +45,7 @@ class _BannerCard(QFrame):
         self._timer = QTimer(self)
         self._timer.timeout.connect(lambda: self._expire(banner.id))
         self._is_brief = banner.is_brief
+        self._is_announced = False
         words = column(label(banner.what, "strong", wrap=True), gap=3)
         rest = translate(join_sentences(banner.why, banner.fix))
         if rest:
@@ -74,6 +75,12 @@ class _BannerCard(QFrame):
         """Stop to wait."""
         super().hideEvent(event)
         self._timer.stop()
+
+    def announce_once(self) -> None:
+        """Tell screen readers when it is first on screen; one of another session waits until then."""
+        if self.isVisible() and not self._is_announced:
+            self._is_announced = True
+            announce(self, self.accessibleName())
 
     def _expire(self, banner_id: str) -> None:
         """Go, unless the user is at it, or can't have seen it, or may be about to click what would move."""
@@ -170,21 +177,13 @@ class BannerArea(Themed, QWidget):
         self._shows_all = True
         self._show_cards()
 
-    def _visible_keys(self) -> set[tuple[str, str, str]]:
-        """Return those that are required and, as far as there is room, the newest others; at least one.
-
-        In a low window the newest required one alone, or else the newest, unless all were requested.
-        """
+    def _keys_with_room(self) -> list[tuple[str, str, str]]:
+        """Return those that are required and, as far as there is room, the newest others; at least one."""
         here = [banner for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids)]
         required = [banner for banner in here if banner.is_required]
         others = [banner for banner in here if not banner.is_required]
         room = max(1, _MOST - len(required))
-        keys = [banner.key for banner in (*others[-room:], *required)]
-        self._shows_all = self._shows_all and len(keys) > 1
-        is_folded = len(keys) > 1 and self._is_in_low_window() and not self._shows_all
-        self._all.setVisible(is_folded)
-        self._all.setText(tr("Show all {number} notices", number=len(keys)))
-        return set(keys[-1:] if is_folded else keys)
+        return [banner.key for banner in (*others[-room:], *required)]
 
     def banner_ids(self) -> tuple[str, ...]:
         """Return the banners of the place on screen, oldest first."""
@@ -200,10 +199,12 @@ class BannerArea(Themed, QWidget):
 
     def _show_cards(self) -> None:
         was_at_all = self._all.hasFocus()
-        visible = self._visible_keys()
-        new_cards = [
-            card for banner, card in self._cards.values() if banner.key in visible and card.isHidden()
-        ]
+        keys = self._keys_with_room()
+        self._shows_all = self._shows_all and len(keys) > 1
+        is_folded = len(keys) > 1 and self._is_in_low_window() and not self._shows_all
+        self._all.setVisible(is_folded)
+        self._all.setText(tr("Show all {number} notices", number=len(keys)))
+        visible = keys[-1:] if is_folded else keys
         for banner, card in self._cards.values():
             if banner.key not in visible:
                 self._focus_return.give_back_from(card)
@@ -212,9 +213,8 @@ class BannerArea(Themed, QWidget):
         if was_at_all and self._all.isHidden():  # Qt moved the keyboard out of the banners
             buttons = self.findChildren(QAbstractButton)
             refocus(next((button for button in buttons if button.isVisible()), None))
-        for card in new_cards:  # also one of another session that came while that was not on screen
-            if card.isVisible():
-                announce(card, card.accessibleName())
+        for _, card in self._cards.values():
+            card.announce_once()
 
     def _dismiss(self, banner: Banner) -> None:
         self._remove(banner.key)

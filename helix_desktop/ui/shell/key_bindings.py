@@ -132,10 +132,10 @@ def _parse(command: str, value: object) -> tuple[str, ...] | None:
     return tuple(keys) if keys or not entries else None
 
 
-def portable_key(words: str) -> str:
+def portable_key(text: str) -> str:
     """Return one key with its modifiers as Qt writes it in every system; empty if it is none."""
-    sequence = QKeySequence.fromString(words, _PORTABLE)
-    if sequence.count() != 1 or _combination(words).key() in {Qt.Key.Key_unknown, Qt.Key(0)}:
+    sequence = QKeySequence.fromString(text, _PORTABLE)
+    if sequence.count() != 1 or _combination(text).key() in {Qt.Key.Key_unknown, Qt.Key(0)}:
         return ""
     return sequence.toString(_PORTABLE)
 

@@ -94,7 +94,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """
 
     closing = Signal()
-    """The user wants to close; call `allow_close` when everything has ended."""
+    """The user wants to close this window; call `allow_close` when everything has ended."""
+    quit_requested = Signal()
+    """The user wants to end the app, whatever windows there are."""
     layout_changed = Signal()
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     activated = Signal()
@@ -128,7 +130,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting_count = 0  # sessions that wait for the user, that on screen among them
-        self._workspace_name = ""
+        self._workspace_name = self._session_title = ""
+        self._is_one_of_several = False
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
@@ -215,7 +218,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def _connect(self) -> None:
         actions = self.commands
-        actions.quit.triggered.connect(self.close)
+        actions.quit.triggered.connect(self.quit_requested)
         actions.close_page.triggered.connect(lambda: self.show_page("chat"))
         actions.toggle_sidebar.triggered.connect(self._panes.set_sidebar_visible)
         actions.toggle_inspector.triggered.connect(self._panes.set_inspector_visible)
@@ -236,6 +239,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.top_bar.page_selected.connect(self.show_page)
         actions.switch_workspace.triggered.connect(self.switcher.open)
         self.sidebar.message_search_requested.connect(self.switcher.open_for_messages)
+        actions.search_messages.triggered.connect(lambda: self.switcher.open_for_messages(""))
         self.welcome.folder_requested.connect(actions.open_folder.trigger)
         actions.new_session.changed.connect(self._show_new_session_keys)
         self.no_session.new_session_requested.connect(actions.new_session.trigger)
@@ -307,11 +311,22 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         )
         self._show_window_title()
 
+    def show_session_title(self, session_title: str) -> None:
+        """Take the title of the session on screen, which tells this window from others of its workspace."""
+        self._session_title = session_title
+        self._show_window_title()
+
+    def set_one_of_several(self, is_one_of_several: bool) -> None:
+        """Say whether other windows are open: then the title names the session."""
+        self._is_one_of_several = is_one_of_several
+        self._show_window_title()
+
     def _show_window_title(self) -> None:
         name = self._workspace_name
         title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
         waiting = waiting_text(self._waiting_count) if self._waiting_count else ""
-        self.setWindowTitle(" · ".join(filter(None, (waiting, title))))
+        session_title = self._session_title if self._is_one_of_several else ""
+        self.setWindowTitle(" · ".join(filter(None, (waiting, session_title, title))))
 
     def last_workspace(self) -> str:
         """Return the name of the workspace that was on screen last, also in the run before this one."""

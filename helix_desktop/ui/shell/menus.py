@@ -36,14 +36,17 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         (
             tr("&File"),
             (
-                (a.open_folder, a.new_session, a.switch_workspace),
+                (a.open_folder, a.new_session, a.new_window, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
                 (a.export_workspace, a.import_file, a.back_up),
                 (a.settings,),
                 (a.quit,),
             ),
         ),
-        (tr("&Edit"), ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
+        (
+            tr("&Edit"),
+            ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.search_messages, a.focus_composer)),
+        ),
         (
             tr("&View"),
             (

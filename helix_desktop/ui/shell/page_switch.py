@@ -99,7 +99,7 @@ class PageSwitch(Themed, TabList):
     def select(self, page: str) -> None:
         """Mark a page as the one that is shown."""
         self._buttons[page].setChecked(True)
-        self._show_words()
+        self._show_text()
 
     def width_at(self, detail: PageDetail) -> int:
         """Width in pixels in a form."""
@@ -115,9 +115,9 @@ class PageSwitch(Themed, TabList):
         """Show icons and words, or one of them where room is narrow."""
         self._detail = detail
         self.setFixedWidth(self.width_at(detail))
-        self._show_words()
+        self._show_text()
 
-    def _show_words(self) -> None:
+    def _show_text(self) -> None:
         for name, page_title, _ in PAGES:
             button, title = self._buttons[name], translate(page_title)
             is_worded = self._detail in ("full", "words") or (

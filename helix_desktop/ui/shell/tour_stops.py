@@ -30,6 +30,7 @@ class TourController(QObject):
         super().__init__(window)
         self._window, self._chat, self._timeline, self._inspector = window, chat, timeline, inspector
         self.tour: Tour | None = None
+        self._session_id = ""  # that the tour began in
         window.commands.tour.triggered.connect(self.start)
         window.page_shown.connect(self._follow)
         window.layout_changed.connect(self._follow)
@@ -47,9 +48,15 @@ class TourController(QObject):
         """Start the tour in the session on screen."""
         if self.tour is not None:
             self.tour.end()
+        self._session_id = self._window.banners.context_ids[1]
         self.tour = Tour(self._window, self._stops(), self._window.theme)
         self.tour.ended.connect(lambda: self._window.layout_store.save(_CLOSED, b"1"))
         self.tour.start()
+
+    def end_with_session(self) -> None:
+        """End the tour when another session, or none, is on screen: it speaks of what it began in."""
+        if self.tour is not None and self._session_id not in ("", self._window.banners.context_ids[1]):
+            self.tour.end()
 
     def _follow(self) -> None:
         if self.tour is not None:

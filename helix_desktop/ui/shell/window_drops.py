@@ -30,7 +30,7 @@ class WindowDrops(QObject):
         """Handle the drags and drops of the window."""
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
-            self.hint.show_words(_words(dragged), is_refusal=not _is_taken(dragged))
+            self.hint.show_text(_words(dragged), is_refusal=not _is_taken(dragged))
             answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
             answer_drag(event, is_accepted=not self.hint.is_refusal)

@@ -72,6 +72,7 @@ class HandoverCard:
     spent: int = 0  # tokens in and out of all its calls
     cost: float = 0.0  # US dollars
     is_estimated: bool = False  # what it took, as a provider reported nothing
+    unpriced: int | None = None  # tokens of it whose price is not known
     refused: str = ""  # what a model before wrote that was not used
     origin: str = ""  # the session that it is of, and its title; empty: this one
     origin_title: str = ""
@@ -105,7 +106,10 @@ class SweepCard:
 
 @dataclass(frozen=True, slots=True)
 class FoldCard:
-    """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now."""
+    """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now.
+
+    `messages` says how many messages and tool calls it covers.
+    """
 
     seq: int
     at_ms: int
@@ -121,6 +125,7 @@ class FoldCard:
     index_entries: int = 0
     is_undone: bool = False
     inside: str = ""
+    messages: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,7 @@ class ObservationsCard:
     spent: int = 0
     cost: float = 0.0
     is_estimated: bool = False
+    unpriced: int | None = None  # tokens of `spent` whose price is not known
     refused: str = ""
     placed_seq: int = 0
     is_undone: bool = False
@@ -255,6 +261,7 @@ class FailureCard:
     is_turn: bool = False
     is_limit: bool = False
     is_estimated: bool = False
+    unpriced: int | None = None  # tokens of `spent` whose price is not known
     demo: bool = False
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.card_data import (
@@ -23,6 +24,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.timeline_row import Node, TimelineRow
 
 _BATCH = 16  # cards that are built at once
+_MARK_MS = 2_500  # in which a card that something led to stands out
 _FOLLOW_MS = 700  # in which a card that is sought is followed where the layout puts it
 _AHEAD_PX = 900  # pixels of cards that are kept ready below the visible part
 
@@ -69,7 +71,13 @@ class CardList(QObject):
         seqs = {card.seq for card in cards}
         for seq in [seq for seq in self._rows if seq not in seqs]:
             self._drop(seq)
-        self._build(max(_BATCH, len(self._rows)))
+        built = [place for place, card in enumerate(self._cards) if card.seq in self._rows]
+        # New ones on top push those that are built down.
+        count = max(_BATCH, min(built[-1] + 1 if built else 0, len(built) + _BATCH))
+        for card in self._cards[count:]:
+            if card.seq in self._rows and self._rows[card.seq][0] != card:
+                self._drop(card.seq)
+        self._build(count)
         self._fill_soon.start()
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
@@ -78,6 +86,8 @@ class CardList(QObject):
         if place >= 0:
             self._target_seq, self._to_top = seq, at_top
             self._build(place + (_BATCH if at_top else 1))
+            if not at_top:
+                self._mark(seq)
             QTimer.singleShot(0, self, self._scroll_to_target)
             QTimer.singleShot(_FOLLOW_MS, self, self._clear_target)
 
@@ -97,6 +107,13 @@ class CardList(QObject):
             self._scroll.verticalScrollBar().setValue(entry[1].y())
         elif entry is not None:
             self._scroll.ensureWidgetVisible(entry[1], 0, 40)
+
+    def _mark(self, seq: int) -> None:
+        """Draw a card so that it stands out among others for a moment."""
+        card = self._rows[seq][1].card
+        if isinstance(card, Card):
+            card.set_marked(True)
+            QTimer.singleShot(_MARK_MS, card, lambda: card.set_marked(False))
 
     def _clear_target(self) -> None:
         self._target_seq = 0

@@ -155,7 +155,7 @@ def _fold_title(card: FoldCard) -> str:
         case "condense":
             return tr("Merged note {number}", number=card.number)
         case "truncate":
-            return tr("Removed steps {number}", number=card.number)
+            return tr("Removed messages {number}", number=card.number)
     return tr("Note {number}", number=card.number)
 
 
@@ -167,11 +167,7 @@ def fold_card_text(card: FoldCard) -> str:
                 card.steps, "Notes of %n step merged into one", "Notes of %n steps merged into one"
             )
         case "truncate":
-            return tr.plural(
-                card.steps,
-                "%n step removed to fit the context window",
-                "%n steps removed to fit the context window",
-            )
+            return tr("Removed to fit the context window: {messages}", messages=card.messages)
     return tr.plural(card.steps, "%n step noted", "%n steps noted")
 
 

@@ -132,7 +132,7 @@ def model_pill(card: HandoverCard | ObservationsCard) -> Pill:
 
 def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
     """Return what all its model calls took, in tokens and money; none where no model was asked."""
-    text = cost_text(card.spent, card.cost, card.demo, card.is_estimated)
+    text = cost_text(card.spent, card.cost, card.demo, card.is_estimated, card.unpriced)
     if not text:
         return []
     pill = Pill(tr("Used {amount}", amount=text))
@@ -350,7 +350,7 @@ class FailureView(Card):
             show.clicked.connect(lambda: signals.source.emit(card.seq))
             end.append(show)
         self.body.addWidget(icon_line(icon, words, end))
-        cost = cost_text(card.spent, card.cost, card.demo, card.is_estimated)
+        cost = cost_text(card.spent, card.cost, card.demo, card.is_estimated, card.unpriced)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         for text in filter(None, (translate(card.why), card.safe)):
             below.addWidget(SelectableText(text, 12, "muted"))

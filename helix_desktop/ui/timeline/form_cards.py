@@ -40,6 +40,8 @@ def form_card(
         event.digest,
         event.asked,
         translate(event.intake_note),
-        cost_text(event.intake_tokens, event.intake_cost, is_demo),
+        cost_text(
+            event.intake_tokens, event.intake_cost, is_demo, event.intake_estimated, event.intake_unpriced
+        ),
         recorded.seq in transcript.rewrites.chosen_forms,
     )

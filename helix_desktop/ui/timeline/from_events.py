@@ -137,7 +137,7 @@ class _CardReducer:
                 number = handover_number(self._transcript.rewrites.handovers, recorded.seq)
                 return _handover(recorded, event, number, self._transcript)
             case FoldMade():
-                return _fold(recorded, event, number, self._undone(recorded.seq), self._ratio(recorded.seq))
+                return _fold(recorded, event, number, self._transcript, self._ratio(recorded.seq))
             case ObservationsMade():
                 return self._observations(recorded, event, number)
         return None
@@ -169,6 +169,7 @@ class _CardReducer:
                     *(seq, at, tried.what, tried.why, tried.spent, tried.cost, tried.refused, retry, safe),
                     demo=self._is_demo,
                     is_estimated=tried.estimated,
+                    unpriced=tried.unpriced,
                 )
             case TurnEnded(how="failed") as ended:
                 is_limit = ended.cause == "budget"
@@ -283,6 +284,7 @@ class _CardReducer:
             spent=event.spent,
             cost=event.cost,
             is_estimated=event.estimated,
+            unpriced=event.unpriced,
             refused=event.refused,
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
@@ -319,6 +321,7 @@ def _handover(
         spent=event.spent,
         cost=event.cost,
         is_estimated=event.estimated,
+        unpriced=event.unpriced,
         refused=event.refused,
         origin=event.origin,
         origin_title=event.origin_title,
@@ -330,7 +333,9 @@ def _handover(
     )
 
 
-def _fold(recorded: RecordedEvent, event: FoldMade, number: int, undone: bool, ratio: float) -> FoldCard:
+def _fold(
+    recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript, ratio: float
+) -> FoldCard:
     return FoldCard(
         seq=recorded.seq,
         at_ms=recorded.at,
@@ -344,5 +349,6 @@ def _fold(recorded: RecordedEvent, event: FoldMade, number: int, undone: bool, r
         text=event.text,
         index=event.index,
         index_entries=event.index_entries,
-        is_undone=undone,
+        is_undone=not transcript.rewrites.is_active(recorded.seq),
+        messages=translate(transcript.counts(event.after, event.upto).text),
     )

@@ -153,8 +153,8 @@ class PreviewView(Card):
             part.show()  # at once, so that it can take the keyboard
 
 
-def _button(words: str, icon: str, name: str) -> PushButton:
-    button = PushButton(words, "", icon, px=14, name=name)
+def _button(text: str, icon: str, name: str) -> PushButton:
+    button = PushButton(text, "", icon, px=14, name=name)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    button.setAccessibleName(words)
+    button.setAccessibleName(text)
     return button

@@ -84,8 +84,8 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         self.setFixedHeight(self.heightForWidth(self.width()))
 
 
-def _consequence_line(icon_name: str, words: str) -> QWidget:
-    parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(words, wrap=True), gap=10)
+def _consequence_line(icon_name: str, text: str) -> QWidget:
+    parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(text, wrap=True), gap=10)
     parts.setStretch(1, 1)
     line = QWidget()
     line.setLayout(parts)

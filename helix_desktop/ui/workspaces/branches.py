@@ -58,7 +58,9 @@ class BranchController(QObject):
             case BranchSession(seq=seq):
                 self._start(self._branch(lambda workspace, of: workspace.branches.open(of, seq)), "branch")
             case OpenVersion(session_id=session_id):
-                self._start(self._workspace_controller.open_linked_session(session_id), "open version")
+                self._start(
+                    self._workspace_controller.session_opener.open_linked_session(session_id), "open version"
+                )
             case _:
                 pass
 
@@ -70,7 +72,7 @@ class BranchController(QObject):
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None or conversation is None:
             return None
-        return await self._workspace_controller.show_new_session(
+        return await self._workspace_controller.session_opener.show_new_session(
             workspace, make(workspace, conversation.session.id)
         )
 
@@ -133,10 +135,10 @@ class BranchController(QObject):
             return
         branch = conversation.session.transcript.branch
         assert branch is not None  # of a session in which something is edited
-        await self._workspace_controller.open_linked_session(branch.parent)
+        await self._workspace_controller.session_opener.open_linked_session(branch.parent)
         self._reverts.report_again(workspace, conversation.session.id, branch.parent)
         await delete_session(workspace, conversation.session.id)
-        self._session_controller.composer.unsaved.hide(conversation.session.id)
+        self._session_controller.composer.drafts.unsaved.hide(conversation.session.id)
         await self._workspace_controller.sidebar.refresh()
         await self._show_versions()
 

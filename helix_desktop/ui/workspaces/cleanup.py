@@ -12,7 +12,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
-from helix_desktop.ui.design.dialogs import Choice, ask, exec_async
+from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -38,7 +38,7 @@ class CleanupController(QObject):
         self._async_actions = context.async_actions
         self._services, self._active_workspace = context.services, context.active_workspace
         self._sidebar = sidebar
-        self._last_cleanup: tuple[OpenWorkspace, CleanupResult] | None = None
+        self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
         self.trash_dialog: TrashDialog | None = None
@@ -48,6 +48,7 @@ class CleanupController(QObject):
         self._cache.entry_actions.trash_requested.connect(
             lambda digests: start(self.move_to_trash(digests), "discard")
         )
+        self._cache.entry_actions.undo_trash_requested.connect(self._start_undo)
         context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def clean_up(self) -> None:
@@ -134,7 +135,7 @@ class CleanupController(QObject):
     async def _agrees_to_trash(self, count: int) -> bool:
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
         why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
-        choices = (Choice("", tr("Cancel")), Choice("trash", tr("Move to trash"), "danger"))
+        choices = (DialogChoice("", tr("Cancel")), DialogChoice("trash", tr("Move to trash"), "danger"))
         return await ask(self._window, self._window.theme, what, why, choices) == "trash"
 
     @contextmanager
@@ -151,7 +152,7 @@ class CleanupController(QObject):
             jobs.show_jobs([], _TRASHING)
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
-        self._last_cleanup = (workspace, result)
+        self._last_cleanup = (workspace.id, result)
         self._window.banners.remove(_STAYS)
         count = len(result.digests)
         self._window.banners.show_banner(
@@ -186,9 +187,6 @@ class CleanupController(QObject):
                 self._delete(workspace, dialog, digests, sessions), "delete permanently"
             )
         )
-        dialog.empty_requested.connect(
-            lambda: self._async_actions.start(self._empty_trash(workspace), "empty the trash")
-        )
         retint(dialog, self._window.theme)
         dialog.show_trash(await workspace.store.retention.trash())
         try:
@@ -209,35 +207,34 @@ class CleanupController(QObject):
     ) -> None:
         """Say what goes for good, and delete it when the user confirms."""
         retention, count = workspace.store.retention, len(digests) + len(sessions)
+        history = self._services.history_storage(workspace.id)
         plan = await retention.delete_permanently(digests, sessions, dry_run=True)
+        versions = await history.plan_deletion(plan.sessions)
         what = tr.plural(count, "Permanently delete %n item?", "Permanently delete %n items?")
-        why = " ".join((*deletion_lines(plan), tr("This can't be undone.")))
-        choices = (Choice("", tr("Cancel")), Choice("delete", tr("Delete permanently"), "danger"))
+        why = " ".join((*deletion_lines(plan, versions), tr("This can't be undone.")))
+        choices = (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Delete permanently"), "danger"))
         if await ask(dialog, self._window.theme, what, why, choices) != "delete":
             return
         done = await retention.delete_permanently(digests, sessions)
-        await self._services.history_storage(workspace.id).clean_up()
+        await history.clean_up()
         if done.sessions:
             self._window.banners.remove(DELETED_SESSION)
         if done.digests:  # also those that went with a session
             self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 
-    async def _empty_trash(self, workspace: OpenWorkspace) -> None:
-        await workspace.store.retention.empty_trash()
-        await self._services.history_storage(workspace.id).clean_up()
-        for banner_id in (_CLEANED, DELETED_SESSION):
-            self._window.banners.remove(banner_id)
-        await self._refresh_views()
-
     def _on_banner_action(self, banner_id: str, action: str) -> None:
         if (banner_id, action) == (_CLEANED, _UNDO):
-            self._async_actions.start(self._undo(), "undo the clean-up")
+            self._start_undo()
+
+    def _start_undo(self) -> None:
+        self._async_actions.start(self._undo(), "undo the clean-up")
 
     async def _undo(self) -> None:
-        if self._last_cleanup is None:
+        workspace = self._active_workspace.opened
+        if workspace is None or self._last_cleanup is None or self._last_cleanup[0] != workspace.id:
             return
-        workspace, result = self._last_cleanup
+        _, result = self._last_cleanup
         self._last_cleanup = None
         await workspace.store.retention.restore(result.digests)
         self._window.banners.remove(_CLEANED)

@@ -1,30 +1,28 @@
-"""Opens, shows and closes workspaces and their sessions."""
+"""Opens and closes workspaces, and shows one of them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
+from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_cleanup import run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
-from helix_desktop.domain.events.session import NEW_TITLE
-from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.window_group import AppWindow
 from helix_desktop.ui.workspaces.job_runner import JobRunner
+from helix_desktop.ui.workspaces.session_opener import SessionOpener
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.store_health import report_history_damage, watch_store_health
 from helix_desktop.ui.workspaces.trust import TrustController
@@ -32,14 +30,13 @@ from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 tr = Translator("Workspaces")
-text = TextContext("Workspaces")
 
 _CLOSED_BANNER = "workspace-closed"
 _SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
 
 
 class WorkspaceController(QObject):
-    """Decides which workspace and session are on screen; what is not goes on by itself."""
+    """Decides which workspace is on screen; the others go on by themselves."""
 
     workspace_opened = Signal(str)
     """A workspace was opened for the first time in this run."""
@@ -61,9 +58,10 @@ class WorkspaceController(QObject):
         self._window, self._services = context.window, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self.session_controller, self.sidebar = session_controller, sidebar
-        self._trust, self._jobs = trust, jobs
-        self._listening: set[str] = set()  # workspaces that were opened in this run
-        self._requested_ids = ("", "")  # workspace and session that the user asked for last
+        self.session_opener = SessionOpener(context, session_controller, sidebar)
+        self.session_opener.session_opened.connect(self._end_opening)
+        self._trust, self._jobs, self._windows = trust, jobs, context.windows
+        self._listening: WeakSet[OpenWorkspace] = WeakSet()  # those that this window has shown
         self._targets = 0  # that are opened now, of the start and of another start of the app
         self._repaired: set[str] = set()  # workspaces whose stores had to be repaired as they were opened
         self._repair_reported.connect(self._show_repair)
@@ -71,7 +69,6 @@ class WorkspaceController(QObject):
         self._opening_timer.timeout.connect(
             lambda: self._async_actions.start(self._show_opening(), "show opening")
         )
-        self._new_session_lock = asyncio.Lock()
         self.session_updated.connect(sidebar.on_update)
         self.session_updated.connect(self.session_controller.note_background)
         self._connect(context)
@@ -91,19 +88,7 @@ class WorkspaceController(QObject):
         window.closed_workspace.retry_requested.connect(
             lambda: start(self.open_workspace(active.id), "open again")
         )
-        for requested in (window.sidebar.session_selected, self.session_controller.session_requested):
-            requested.connect(lambda session_id: start(self.open_session(session_id), "open session"))
-        timeline = context.views.timeline
-        timeline.session_requested.connect(
-            lambda session_id: start(self.open_linked_session(session_id), "open session")
-        )
-        timeline.new_session_requested.connect(lambda seq: start(self.continue_session(seq), "new session"))
-        for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
-            renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
-        context.views.cache.handover_requested.connect(
-            lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
-        )
 
     async def restore_last(self, path: Path | None = None, sample: bool = False) -> None:
         """Show the workspace that was asked for, else the last one, else the welcome page."""
@@ -122,7 +107,7 @@ class WorkspaceController(QObject):
             await asyncio.sleep(0)  # the other targets of the start begin now
             is_waiting = self._window.is_opening and not self._active_workspace.is_opening
             if is_waiting and not self._targets:  # none could be opened
-                self._show_welcome()
+                self.show_welcome()
 
     async def _open_last(self) -> None:
         listed = [record.id for record in self._services.registry.list_workspaces()]
@@ -135,9 +120,10 @@ class WorkspaceController(QObject):
             if self.session_controller.conversation is not None:
                 self._window.show_page(self._window.last_page())
         else:
-            self._show_welcome()
+            self.show_welcome()
 
-    def _show_welcome(self) -> None:
+    def show_welcome(self) -> None:
+        """Show the page that offers a sample, a folder and a model."""
         self._window.top_bar.show_session(None)
         self._window.welcome.show_model(self._services.settings.model)
         self._window.show_center_page("welcome")
@@ -174,21 +160,29 @@ class WorkspaceController(QObject):
         """Let the user type into the workspace just opened: into its last session, else a new one."""
         if self._active_workspace.id != workspace_id or self.session_controller.workspace is None:
             return  # it cannot be opened, or the user has gone elsewhere
-        if self._requested_ids == (workspace_id, "") and self.session_controller.conversation is None:
+        if (
+            self.session_opener.requested_ids == (workspace_id, "")
+            and self.session_controller.conversation is None
+        ):
             await self.new_session()
         elif self.session_controller.conversation is not None:
             self._window.commands.focus_composer.trigger()
 
-    async def open_workspace(self, workspace_id: str, read_only: bool = False) -> None:
-        """Show another workspace, also one without its folder; what runs in the former one goes on."""
-        self._active_workspace.id, self._requested_ids = workspace_id, (workspace_id, "")
+    async def open_workspace(
+        self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
+    ) -> None:
+        """Show another workspace, also one without its folder; what runs in the former one goes on.
+
+        Shown is a session of it: the one that was on screen last if the id is empty, a new one for None.
+        """
+        self._active_workspace.id, self.session_opener.requested_ids = workspace_id, (workspace_id, "")
         self._active_workspace.is_opening = True
         if self._window.is_opening:
             await self._show_opening()
         else:
             self._opening_timer.start()
         try:
-            await self._open_workspace(workspace_id, read_only)
+            await self._open_workspace(workspace_id, read_only, session_id)
         finally:
             if self._active_workspace.id == workspace_id:
                 self._end_opening()
@@ -220,7 +214,7 @@ class WorkspaceController(QObject):
         if self._window.is_opening and self._active_workspace.id == workspace_id:
             self._window.show_opening(self._services.registry.get(workspace_id).name, repairing=True)
 
-    async def _open_workspace(self, workspace_id: str, read_only: bool) -> None:
+    async def _open_workspace(self, workspace_id: str, read_only: bool, session_id: str | None) -> None:
         self._window.banners.remove(_CLOSED_BANNER, workspace_id)
         record = self._services.registry.get(workspace_id)
         self._window.switcher.show_opening(workspace_id, record.name)
@@ -240,7 +234,7 @@ class WorkspaceController(QObject):
             self._window.switcher.show_opening(workspace_id, "")
         if self._active_workspace.id != workspace_id:
             return
-        if workspace_id not in self._listening:
+        if workspace not in self._listening:
             await self._on_opened(workspace, record)
         try:
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
@@ -249,19 +243,25 @@ class WorkspaceController(QObject):
         self.session_controller.next_messages.sample_messages = await self._services.sample_messages(
             workspace_id
         )
+        if session_id is None:
+            await self.session_opener.new_session(workspace)
+            return
         listed = sorted(await workspace.sessions(), key=lambda info: info.archived)
-        session_ids = [info.id for info in listed]
-        if self._requested_ids != (workspace_id, ""):
+        session_ids = [info.id for info in listed if self.other_window_with(workspace_id, info.id) is None]
+        if self.session_opener.requested_ids != (workspace_id, ""):
             return  # the user has chosen one meanwhile
-        session_id = record.session if record.session in session_ids else next(iter(session_ids), "")
-        await self._show_session(workspace, session_id)
+        choices = [choice for choice in (session_id, record.session) if choice in session_ids]
+        await self.session_opener.show_session(workspace, next(iter((*choices, *session_ids)), ""))
 
     async def _on_opened(self, workspace: OpenWorkspace, record: WorkspaceRecord) -> None:
         """Start what goes on in a workspace that was opened for the first time in this run."""
-        self._listening.add(workspace.id)
+        self._listening.add(workspace)
         workspace.listen(lambda session_id, update: self.session_updated.emit(workspace, session_id, update))
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.banners)
+        if workspace.id in self._windows.started_workspaces:
+            return  # by another window
+        self._windows.started_workspaces.add(workspace.id)
         self._services.mcp_servers.start(workspace.id)
         start, rule = self._async_actions.start, RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
@@ -297,47 +297,22 @@ class WorkspaceController(QObject):
             )
         await self.sidebar.refresh()
 
-    async def _show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
-        self._requested_ids = (workspace.id, session_id)
-        if not session_id:
-            self._end_opening()
-            await self.session_controller.show(workspace, None)
-            name = self._services.registry.get(workspace.id).name
-            self._window.no_session.show_workspace(name)
-            self._window.show_center_page("empty")
-        else:
-            conversation = await workspace.open_session(session_id)
-            if self._requested_ids != (workspace.id, session_id) or self._active_workspace.id != workspace.id:
-                return
-            self._end_opening()
-            self._window.show_center_page("work")
-            await self.session_controller.show(workspace, conversation)
-            try:
-                self._services.registry.change(workspace.id, session=session_id)
-            except HelixError as error:  # it is on screen nevertheless
-                self._async_actions.show_error(error)
-            if self._window.page() == "chat":
-                self.session_controller.composer.widget.editor.setFocus()
-        await self.sidebar.refresh()
-
-    async def open_session(self, session_id: str) -> None:
-        """Show another session of this workspace."""
-        workspace = self._active_workspace.opened
-        if workspace is not None:
-            await self._show_session(workspace, session_id)
+    def other_window_with(self, workspace_id: str, session_id: str) -> AppWindow | None:
+        """Return the other window of the app that shows a session; None if none does."""
+        return self._windows.other_with(self._window, workspace_id, session_id)
 
     async def open_in_front(self, workspace_id: str, session_id: str) -> None:
-        """Show a session, of whichever workspace, and bring the window in front."""
-        bring_to_front(self._window)
+        """Show a session, of whichever workspace, and bring the window that shows it in front."""
+        other = self.other_window_with(workspace_id, session_id)
+        bring_to_front(self._window if other is None else other.window)
+        if other is not None:
+            return
         if self._active_workspace.id != workspace_id:
-            self._services.registry.change(
-                workspace_id, session=session_id
-            )  # shown at once, not after another
-            await self.open_workspace(workspace_id)
+            await self.open_workspace(workspace_id, session_id=session_id)
         if self._active_workspace.id == workspace_id:
             conversation = self.session_controller.conversation
             if conversation is None or conversation.session.id != session_id:
-                await self.open_session(session_id)
+                await self.session_opener.open_session(session_id)
             self._window.show_page("chat")
 
     async def new_session_in(self, workspace_id: str) -> None:
@@ -347,66 +322,14 @@ class WorkspaceController(QObject):
         if self._active_workspace.id == workspace_id:
             await self.new_session()
 
-    async def show_handover(self, session_id: str, seq: int) -> None:
-        """Show a handover of a session of this workspace in the timeline."""
-        conversation = self.session_controller.conversation
-        if conversation is None or conversation.session.id != session_id:
-            await self.open_session(session_id)
-        self.session_controller.reveal(seq)
-
     async def new_session(self) -> None:
-        """Begin a session in this workspace, unless there is one in which nothing was said yet: open that."""
+        """Begin a session in this workspace, which is opened first if it is not."""
         if not self._active_workspace.id:
             await self.pick_folder()
         elif self._active_workspace.opened is None:  # maybe it can be opened now
             await self.open_workspace(self._active_workspace.id)
-        workspace = self._active_workspace.opened
-        if workspace is None:
-            return
-        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
-            fresh = [
-                info.id
-                for info in await workspace.sessions()
-                if not info.messages and info.title == NEW_TITLE and not info.archived
-            ]
-            session_id = fresh[0] if fresh else (await workspace.create_session()).session.id
-        await self._show_session(workspace, session_id)
-        self._window.show_page("chat")
-        self._window.commands.focus_composer.trigger()
-
-    async def continue_with(self, handover: HandoverMade) -> None:
-        """Begin a session with a handover of the one on screen that a model wrote for it."""
-        await self.continue_session(0, handover)
-
-    async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
-        """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
-        workspace, conversation = self._active_workspace.opened, self.session_controller.conversation
-        if workspace is None or conversation is None:
-            return
-        creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
-        await self.show_new_session(workspace, creation)
-
-    async def show_new_session(
-        self, workspace: OpenWorkspace, creation: Awaitable[Conversation]
-    ) -> Conversation:
-        """Show a session that is being made, ready to write in."""
-        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
-            conversation = await creation
-        await self._show_session(workspace, conversation.session.id)
-        self._window.show_page("chat")
-        self._window.commands.focus_composer.trigger()
-        return conversation
-
-    async def open_linked_session(self, session_id: str) -> None:
-        """Show a session of this workspace that another one leads to."""
-        workspace = self._active_workspace.require()
-        if session_id not in {info.id for info in await workspace.sessions()}:
-            raise HelixError(
-                text("That session isn't in this workspace."),
-                text("It was deleted."),
-                text("Its outputs can still be recalled here. Look for the session in the trash."),
-            )
-        await self.open_session(session_id)
+        if self._active_workspace.opened is not None:
+            await self.session_opener.new_session(self._active_workspace.opened)
 
     async def reopen(self, workspace_id: str) -> None:
         """Close a workspace and open it again, as its folder is now."""
@@ -414,18 +337,12 @@ class WorkspaceController(QObject):
         await self.open_workspace(workspace_id)
 
     async def close_workspace(self, workspace_id: str) -> None:
-        """End what runs in a workspace, and take it off the screen."""
+        """End what runs in a workspace, and take it off the screen; other windows with it are closed."""
+        await self._windows.close_others_with(self._window, workspace_id)
+        self._windows.started_workspaces.discard(workspace_id)
         if workspace_id == self._active_workspace.id:
             await self.session_controller.show(None, None)
         await self._services.close_workspace(workspace_id)
-        self._listening.discard(workspace_id)
-
-    async def _rename_session(self, session_id: str, title: str) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is not None and title.strip():
-            conversation = await workspace.open_session(session_id)
-            await conversation.rename(title.strip())
-            await self.sidebar.refresh()
 
 
 def start_folder(services: AppServices, workspace_id: str) -> Path:

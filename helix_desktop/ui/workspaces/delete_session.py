@@ -8,7 +8,7 @@ from helix_desktop.agent.workspace_cleanup import delete_session
 from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -27,11 +27,12 @@ class DeleteSessionController(QObject):
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
-        self._deleted_workspace_id = ""  # of the session that Undo would restore
+        self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         start, window = context.async_actions.start, context.window
         window.sidebar.session_deleted.connect(
             lambda session_id: start(self._delete(session_id), "delete session")
         )
+        window.sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
         window.banners.action_clicked.connect(
             lambda banner_id, session_id: (
                 start(self._undo(session_id), "undo delete") if banner_id == DELETED_SESSION else None
@@ -49,14 +50,19 @@ class DeleteSessionController(QObject):
         )
         if running and not await self._confirm():
             return
+        has_keyboard = self._window.sidebar.session_list.hasFocus()
         listed = await workspace.store.sessions()
         titles = {info.id: info.title for info in listed}
         screen = self._workspace_controller.session_controller
+        other = self._workspace_controller.other_window_with(workspace.id, session_id)
+        if other is not None:
+            await other.hide_session()
         if screen.conversation is not None and screen.conversation.session.id == session_id:
             await screen.show(workspace, None)
         await delete_session(workspace, session_id)
-        screen.composer.unsaved.hide(session_id)
-        self._deleted_workspace_id = workspace.id
+        screen.composer.drafts.unsaved.hide(session_id)
+        self._deleted.pop(session_id, None)
+        self._deleted[session_id] = workspace.id
         self._window.banners.show_banner(
             Banner(
                 DELETED_SESSION,
@@ -71,9 +77,17 @@ class DeleteSessionController(QObject):
                 is_brief=True,
             )
         )
+        if other is not None:
+            await other.show_session(workspace.id, "")
         if screen.conversation is None:
             await self._workspace_controller.open_workspace(workspace.id)
         await self._workspace_controller.sidebar.refresh()
+        self._return_keyboard(has_keyboard)
+
+    def _return_keyboard(self, has_keyboard: bool) -> None:
+        """Let the list keep the keyboard that the opening of a session gives to the message."""
+        if has_keyboard:
+            self._window.sidebar.session_list.setFocus()
 
     async def _confirm(self) -> bool:
         answer = await dialogs.ask(
@@ -81,18 +95,31 @@ class DeleteSessionController(QObject):
             self._window.theme,
             tr("Stop the agent and move this session to the trash?"),
             tr("You can restore the session."),
-            (Choice("", tr("Cancel")), Choice("delete", tr("Stop and move to trash"), "danger")),
+            (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Stop and move to trash"), "danger")),
         )
         return answer == "delete"
 
+    async def _undo_last(self) -> None:
+        """Restore the session of the workspace on screen that was deleted last in this run."""
+        here = self._active_workspace.id
+        for session_id in [session for session, place in reversed(self._deleted.items()) if place == here]:
+            if await self._restore(session_id):
+                return
+
     async def _undo(self, session_id: str) -> None:
+        await self._restore(session_id)
+
+    async def _restore(self, session_id: str) -> bool:
+        """Restore a session, on screen if its workspace is; return False if it was not in the trash."""
+        workspace = self._services.open_workspaces.get(self._deleted.pop(session_id, ""))
         self._window.banners.remove(DELETED_SESSION)
-        workspace = self._services.open_workspaces.get(self._deleted_workspace_id)
-        if workspace is None:
-            return
-        await workspace.store.retention.restore_session(session_id)
-        if self._active_workspace.id == self._deleted_workspace_id:
-            await self._workspace_controller.open_session(session_id)
+        if workspace is None or not await workspace.store.retention.restore_session(session_id):
+            return False
+        if self._active_workspace.id == workspace.id:
+            has_keyboard = self._window.sidebar.session_list.hasFocus()
+            await self._workspace_controller.session_opener.open_session(session_id)
+            self._return_keyboard(has_keyboard)
+        return True
 
 
 def _restore_text(*, has_branches: bool) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.domain.store.archive_report import ExportResult
+from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -24,7 +25,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 _DONE = "carried"
-_SHOW = "show"
+_SHOW, _UNDO = "show", "undo"
 _TRANSCRIPT, _ARCHIVE = "transcript", "archive"
 
 
@@ -42,7 +43,9 @@ class ImportExportController(QObject):
         self._active_workspace = context.active_workspace
         self._workspace_controller, self._jobs = workspace_controller, jobs
         self._export_path = Path()
+        self._imported: tuple[str, tuple[str, ...]] = ("", ())  # workspace and sessions of the last import
         start, rail = context.async_actions.start, context.window.rail
+        self._start = start
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
         rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
         context.window.sidebar.session_list.export_requested.connect(
@@ -98,9 +101,9 @@ class ImportExportController(QObject):
                 "and can be imported again."
             ),
             (
-                Choice("", tr("Cancel")),
-                Choice(_TRANSCRIPT, tr("Save transcript…")),
-                Choice(_ARCHIVE, tr("Save archive…"), "primary"),
+                DialogChoice("", tr("Cancel")),
+                DialogChoice(_TRANSCRIPT, tr("Save transcript…")),
+                DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
             ),
         )
         if not kind:
@@ -151,16 +154,48 @@ class ImportExportController(QObject):
             if is_visible and self._active_workspace.id == workspace_id:
                 await self._workspace_controller.open_workspace(workspace_id)
         if done is not None:
-            words = import_summary(done)
-            self._window.banners.show_banner(
-                Banner(
-                    _DONE,
-                    "info",
-                    tr("{file} imported.", file=path.name),
-                    words,
-                    workspace_id=self._banner_workspace(workspace_id),
-                )
+            await self._show_imported(workspace_id, path.name, done)
+
+    async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
+        """Say what was added, and open the newest session of it if its workspace is on screen."""
+        added = {*result.new, *result.apart} - {*result.trashed}
+        workspace = self._active_workspace.opened
+        is_on_screen = workspace is not None and workspace.id == workspace_id
+        if workspace is not None and is_on_screen:
+            newest = [session.id for session in await workspace.sessions() if session.id in added]
+            if newest:
+                await self._workspace_controller.session_opener.open_session(newest[0])
+        self._imported = workspace_id, tuple(added)
+        # What it added to sessions that were here can't be taken out of them.
+        can_undo = is_on_screen and added and not result.extended
+        self._window.banners.show_banner(
+            Banner(
+                _DONE,
+                "info",
+                tr("{file} imported.", file=file_name),
+                import_summary(result),
+                actions=(BannerAction(_UNDO, tr("Undo")),) if can_undo else (),
+                workspace_id=self._banner_workspace(workspace_id),
             )
+        )
+
+    async def _undo_import(self) -> None:
+        """Move the sessions that the last import added to the trash."""
+        workspace_id, imported = self._imported
+        workspace = self._active_workspace.opened
+        if workspace is None or workspace.id != workspace_id:
+            return
+        self._window.banners.remove(_DONE)
+        sessions = [session.id for session in await workspace.sessions() if session.id in imported]
+        await self._workspace_controller.session_controller.show(workspace, None)
+        for session_id in sessions:
+            await delete_session(workspace, session_id)
+        await self._workspace_controller.open_workspace(workspace_id)
+        count = len(sessions)
+        what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")
+        self._window.banners.show_banner(
+            Banner(_DONE, "info", what, workspace_id=workspace_id, is_brief=True)
+        )
 
     async def _may_close(self, workspace_id: str) -> bool:
         """Return True if nothing runs in a workspace, or the user agrees that it may be stopped."""
@@ -172,7 +207,7 @@ class ImportExportController(QObject):
             self._window.theme,
             tr("Stop running tasks to import?"),
             tr("The workspace closes during the import. Messages so far are kept."),
-            (Choice("", tr("Cancel")), Choice("stop", tr("Stop and import"), "primary")),
+            (DialogChoice("", tr("Cancel")), DialogChoice("stop", tr("Stop and import"), "primary")),
         )
         return answer == "stop"
 
@@ -199,6 +234,8 @@ class ImportExportController(QObject):
         return workspace_id if workspace_id == self._active_workspace.id else ""
 
     def _on_banner_action(self, banner_id: str, action: str) -> None:
+        if (banner_id, action) == (_DONE, _UNDO):
+            self._start(self._undo_import(), "undo the import")
         if (banner_id, action) == (_DONE, _SHOW):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._export_path.parent)))
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
 from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, LOCATE
@@ -65,7 +65,7 @@ class WorkspaceListController(QObject):
             self._window.theme,
             tr("Remove {workspace} from Helix?", workspace=record.name),
             tr("Running tasks stop. Files, sessions and cache are kept."),
-            (Choice("", tr("Cancel")), Choice("remove", tr("Remove"), "danger")),
+            (DialogChoice("", tr("Cancel")), DialogChoice("remove", tr("Remove"), "danger")),
         )
         if answer != "remove":
             return

@@ -51,11 +51,15 @@ class NotificationController(QObject):
         tray: Tray,
         clock: Callable[[], float] = time.monotonic,
         beep: Callable[[], object] = QApplication.beep,
+        is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`clock` counts seconds; `beep` makes the system's sound."""
+        """`clock` counts seconds; `beep` makes the system's sound.
+
+        `is_current` is true for the window that the user looked at last: that one notifies of sessions.
+        """
         super().__init__(window)
         self._window, self._services, self._tray, self._clock = window, services, tray, clock
-        self._beep = beep
+        self._beep, self._is_current = beep, is_current
         self._started_s: dict[str, float] = {}
         window.activated.connect(tray.clear_message)
 
@@ -84,10 +88,10 @@ class NotificationController(QObject):
                     title = f"{running_text(what)} · {self._title(workspace, session_id)}"
                     self._notify("job", workspace, session_id, tr("A background job has ended"), title)
 
-    def on_job_ended(self, words: str, duration_s: float) -> None:
+    def on_job_ended(self, text: str, duration_s: float) -> None:
         """Handle the end of a job of the window, such as an export."""
         if duration_s > LONG_TURN_S:
-            self._show("job", ("", ""), tr("A background job has ended"), words)
+            self._show("job", ("", ""), tr("A background job has ended"), text)
 
     def _is_over(self, key: str) -> bool:
         """Return True if something that ends now was long."""
@@ -101,6 +105,8 @@ class NotificationController(QObject):
     def _notify(
         self, kind: Notification, workspace: OpenWorkspace, session_id: str, title: str, text: str
     ) -> None:
+        if not self._is_current():
+            return
         name = self._services.registry.get(workspace.id).name
         self._show(kind, (workspace.id, session_id), f"{title} · {name}", text)
 
@@ -114,9 +120,9 @@ class NotificationController(QObject):
         self._tray.show(title, ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS), where)
 
     def _is_in_front(self) -> bool:
-        """Return True if the window, or a dialog of it, is in front."""
+        """Return True if a window of the app, or a dialog of one, is in front."""
         front = QApplication.activeWindow()
-        while front is not None and front is not self._window:
+        while front is not None and not isinstance(front, MainWindow):
             front = front.parentWidget()
         return front is not None
 

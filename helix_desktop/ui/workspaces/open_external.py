@@ -18,7 +18,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -108,7 +108,7 @@ class ExternalOpenController:
         answer = await self._ask(
             tr("Open {workspace}?", workspace=_short_name(record.name)),
             tr("A link points to this workspace: {folder}", folder=record.path),
-            (Choice("", tr("Cancel")), Choice(_OPEN, tr("Open", "verb"), "primary")),
+            (DialogChoice("", tr("Cancel")), DialogChoice(_OPEN, tr("Open", "verb"))),
         )
         return answer == _OPEN
 
@@ -123,7 +123,7 @@ class ExternalOpenController:
                 text("It may have been deleted."),
                 text("Check the trash (File menu)."),
             )
-        await self._workspace_controller.open_session(link.session_id)
+        await self._workspace_controller.session_opener.open_session(link.session_id)
         self._window.show_page("chat")
 
     async def _show_content(self, link: Link) -> None:
@@ -141,15 +141,18 @@ class ExternalOpenController:
         """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
         inside = await self._services.backup.inspect(path)
         into = self._import_target(inside)
-        choices = [Choice("", tr("Cancel")), Choice(_FOLDER, tr("Choose folder…"), "" if into else "primary")]
+        choices = [
+            DialogChoice("", tr("Cancel")),
+            DialogChoice(_FOLDER, tr("Choose folder…"), "" if into else "primary"),
+        ]
         if into is not None:
-            choices.append(Choice(_HERE, tr("Import"), "primary"))
+            choices.append(DialogChoice(_HERE, tr("Import"), "primary"))
         name = _short_name(path.name)
         answer = await self._ask(
             tr("Import {file} into {workspace}?", file=name, workspace=_short_name(into.name))
             if into
             else tr("Import {file}?", file=name),
-            _archive_description(inside, is_own=into is not None and into.id == inside.workspace),
+            _archive_description(inside, is_own=into is not None and into.id == inside.workspace_id),
             tuple(choices),
         )
         if answer == _HERE and into is not None:
@@ -167,9 +170,9 @@ class ExternalOpenController:
     def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
         """Return the workspace that the file was made of, if it is here; else the one on screen, if any."""
         listed = {record.id: record for record in self._services.registry.list_workspaces()}
-        return listed.get(archive_info.workspace) or listed.get(self._active_workspace.id)
+        return listed.get(archive_info.workspace_id) or listed.get(self._active_workspace.id)
 
-    async def _ask(self, what: str, why: str, choices: tuple[Choice, ...]) -> str:
+    async def _ask(self, what: str, why: str, choices: tuple[DialogChoice, ...]) -> str:
         if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions
             return ""
         self._is_asking = True

@@ -1,18 +1,18 @@
-"""Asks before the app ends while the agent works, or while something that the user wrote is not saved."""
+"""Asks before the app ends while the agent works, or a window closes while something isn't saved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.session.composer.controller import ComposerController
-from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.window_group import AppWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
@@ -23,7 +23,7 @@ _QUIT, _HIDE = "quit", "hide"
 
 
 class QuitController(QObject):
-    """Decides what closing the window does: quit, at once or after a question, or hide in the tray."""
+    """Decides what closing a window does: one of several closes, the last one quits or hides."""
 
     confirmed = Signal()
     """The app is to end."""
@@ -33,50 +33,64 @@ class QuitController(QObject):
     def __init__(
         self,
         context: ControllerContext,
-        composer: ComposerController,
+        app_window: AppWindow,
         tray: Tray,
-        unsaved_settings: Callable[[], list[str]],
     ) -> None:
-        """`unsaved_settings` returns the titles of the settings where something was typed and not saved."""
+        """`app_window` is the one that is served."""
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
-        self._composer, self.tray = composer, tray
-        self._unsaved_settings = unsaved_settings
+        self._app_window, self._windows, self.tray = app_window, context.windows, tray
         self._is_asking = False
         self._start = context.async_actions.start
-        context.window.closing.connect(lambda: self._start(self._confirm_close(), "quit"))
+        context.window.closing.connect(lambda: self._start(self._close(), "close window"))
+        context.window.quit_requested.connect(lambda: self._start(self._confirm_quit(), "quit"))
 
     def move(self, target: str, remove_old: bool) -> None:
         """End the app for its data to be moved, unless the user wants to stay for what cannot be saved."""
         self._start(self._confirm_move(target, remove_old), "move data")
 
     async def _confirm_move(self, target: str, remove_old: bool) -> None:
-        if await self._may_lose_drafts():
+        if await self._may_lose_drafts(self._windows.windows):
             self.move_confirmed.emit(target, remove_old)
 
-    async def _confirm_close(self) -> None:
+    async def _close(self) -> None:
+        """Close this window; the only one ends the app."""
+        if self._windows.is_only_one(self._window):
+            await self._confirm_quit()
+        elif not self._is_asking:
+            self._is_asking = True
+            try:
+                if await self._may_lose_drafts((self._app_window,), is_quit=False):
+                    await self._windows.close_window(self._app_window)
+            finally:
+                self._is_asking = False
+
+    async def _confirm_quit(self) -> None:
         if self._is_asking:
             return
         self._is_asking = True
         try:
             running = self._running_titles()
             answer = await self._ask(running) if running else _QUIT
-            if answer == _QUIT and not await self._may_lose_drafts():
+            if answer == _QUIT and not await self._may_lose_drafts(self._windows.windows):
                 answer = ""
         finally:
             self._is_asking = False
         if answer == _QUIT:
             self.confirmed.emit()
         elif answer == _HIDE:
+            for other in self._windows.open_windows:
+                if other is not self._app_window:
+                    await self._windows.close_window(other)
             self.tray.hide_window()
 
-    async def _may_lose_drafts(self) -> bool:
-        """Save what the user wrote; return False where that can't be and they want to stay."""
-        unsaved = await self._composer.save_drafts()
-        if unsaved and await self._ask_about(unsaved) != _QUIT:
+    async def _may_lose_drafts(self, closing: Sequence[AppWindow], is_quit: bool = True) -> bool:
+        """Save what the user wrote in windows; return False where that can't be and they want to stay."""
+        unsaved = [draft for app_window in closing for draft in await app_window.save_drafts()]
+        if unsaved and await self._ask_about(unsaved, is_quit) != _QUIT:
             return False
-        pages = self._unsaved_settings()
-        return not pages or await self._ask_about_settings(pages) == _QUIT
+        pages = [page for app_window in closing for page in app_window.unsaved_settings()]
+        return not pages or await self._ask_about_settings(pages, is_quit) == _QUIT
 
     def _running_titles(self) -> list[str]:
         """Return the titles of the sessions whose agent is at work, in every open workspace."""
@@ -88,9 +102,9 @@ class QuitController(QObject):
         ]
 
     async def _ask(self, running: list[str]) -> str:
-        choices = [Choice("", tr("Cancel")), Choice(_QUIT, tr("Stop and quit"), "danger")]
+        choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, tr("Stop and quit"), "danger")]
         if self.tray.is_available():
-            choices.append(Choice(_HIDE, tr("Keep running in tray"), "primary"))
+            choices.append(DialogChoice(_HIDE, tr("Keep running in tray"), "primary"))
         if len(running) == 1:
             which = tr("The agent is working in “{session}”.", session=ellipsize(running[0]))
         else:
@@ -107,9 +121,11 @@ class QuitController(QObject):
             choices,
         )
 
-    async def _ask_about(self, unsaved: list[UnsavedDraft]) -> str:
-        if len(unsaved) == 1:
+    async def _ask_about(self, unsaved: list[UnsavedDraft], is_quit: bool) -> str:
+        if len(unsaved) == 1 and is_quit:
             what = tr("Quit without what you wrote in “{session}”?", session=unsaved[0].title)
+        elif not is_quit:
+            what = tr("Close the window without saving what you wrote?")
         else:
             what = tr.plural(
                 len(unsaved),
@@ -117,13 +133,17 @@ class QuitController(QObject):
                 "Quit without what you wrote in %n sessions?",
             )
         error = unsaved[0].error
-        return await self._ask_to_lose(what, translate(join_sentences(error.what, error.why, error.fix)))
+        why = translate(join_sentences(error.what, error.why, error.fix))
+        return await self._ask_to_lose(what, why, is_quit)
 
-    async def _ask_about_settings(self, pages: list[str]) -> str:
+    async def _ask_about_settings(self, pages: list[str], is_quit: bool) -> str:
         why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))
-        return await self._ask_to_lose(tr("Quit without saving your settings?"), why)
+        if is_quit:
+            return await self._ask_to_lose(tr("Quit without saving your settings?"), why, is_quit)
+        return await self._ask_to_lose(tr("Close the window without saving your settings?"), why, is_quit)
 
-    async def _ask_to_lose(self, what: str, why: str) -> str:
-        choices = [Choice("", tr("Cancel")), Choice(_QUIT, tr("Quit without saving"), "danger")]
+    async def _ask_to_lose(self, what: str, why: str, is_quit: bool) -> str:
+        answer = tr("Quit without saving") if is_quit else tr("Close without saving")
+        choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, answer, "danger")]
         self._window.show()
         return await dialogs.ask(self._window, self._window.theme, what, why, choices)

@@ -62,7 +62,7 @@ class RedactionPresenter:
         digest: str,
     ) -> None:
         """`digest` is the output that is to be redacted; if it is empty, only a text is."""
-        self._window, self._cache = context.window, context.views.cache
+        self._window, self._cache, self._windows = context.window, context.views.cache, context.windows
         self._workspace, self._workspace_controller, self._digest = workspace, workspace_controller, digest
         self._redaction = context.services.redaction(workspace.id)
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
@@ -163,7 +163,7 @@ class RedactionPresenter:
         redaction, attachments = self._of(request), self._composer.attachments
         drafts = {
             draft.session_id: Draft(draft.text, tuple(attachments.of(draft.session_id)))
-            for draft in self._composer.unsaved.all()
+            for draft in self._composer.drafts.unsaved.all()
             if draft.workspace.id == self._workspace.id
         }
         clean = {session_id: redaction.redact_draft(draft) for session_id, draft in drafts.items()}
@@ -171,7 +171,7 @@ class RedactionPresenter:
 
     def _put_unsaved(self, drafts: Mapping[str, Draft]) -> None:
         for session_id, draft in drafts.items():
-            self._composer.unsaved.set_text(session_id, draft.text)
+            self._composer.drafts.unsaved.set_text(session_id, draft.text)
             self._composer.attachments.change(session_id, draft.attachments)
 
     async def _settle(self) -> None:
@@ -183,15 +183,18 @@ class RedactionPresenter:
         """Take the conversation off the screen, with what is stored; return its session, empty if none."""
         screen = self._workspace_controller.session_controller
         conversation = screen.conversation
+        await self._windows.close_others_with(self._window, self._workspace.id)
         await screen.show(screen.workspace, None)
         await self._settle()
-        screen.composer.attachments.clear(but={draft.session_id for draft in screen.composer.unsaved.all()})
+        screen.composer.attachments.clear(
+            but={draft.session_id for draft in screen.composer.drafts.unsaved.all()}
+        )
         return conversation.session.id if conversation is not None else ""
 
     async def _reopen_views(self, session_id: str) -> None:
         """Show a session as it is stored now."""
         if session_id:
-            await self._workspace_controller.open_session(session_id)
+            await self._workspace_controller.session_opener.open_session(session_id)
         self._cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
         await self._workspace_controller.sidebar.refresh()

@@ -90,7 +90,7 @@ class RewindController(QObject):
         if part != "conversation" and plan.files:
             done = await self._reverts.apply(workspace, session_id, plan, choices)
         if part != "files":
-            branch = await self._workspace_controller.show_new_session(
+            branch = await self._workspace_controller.session_opener.show_new_session(
                 workspace, workspace.branches.open_for_rewind(session_id, seq)
             )
             if done is not None:

@@ -28,9 +28,13 @@ async def show_message(
     """Show the message at a `place` (workspace, session, event), and mark the longest of the words there."""
     workspace_id, session_id, seq = place
     await workspace_controller.open_in_front(workspace_id, session_id)
+    mark = max(terms, key=len, default="")
+    other = workspace_controller.other_window_with(workspace_id, session_id)
     conversation = workspace_controller.session_controller.conversation
-    if conversation is not None and conversation.session.id == session_id:
-        navigation.show_event(seq, mark=max(terms, key=len, default=""))
+    if other is not None:
+        other.show_event(seq, mark)
+    elif conversation is not None and conversation.session.id == session_id:
+        navigation.show_event(seq, mark=mark)
 
 
 def _log_reader(workspace: OpenWorkspace, session_id: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:

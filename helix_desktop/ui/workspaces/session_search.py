@@ -51,31 +51,31 @@ class SessionSearchPresenter(QObject):
         self._sidebar.message_selected.connect(lambda *where: start(self._open(*where), "show message"))
         self._sidebar.session_selected.connect(lambda _: self._forget())
 
-    def _request(self, words: str) -> None:
+    def _request(self, query: str) -> None:
         """Search for words, in place of what is searched for now; forget all when the filter is empty."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
         self._show_timer.stop()
-        self._words, self._found = words, {}
-        if words:
-            self._task = self._async_actions.start(self._find(words), "search messages")
+        self._words, self._found = query, {}
+        if query:
+            self._task = self._async_actions.start(self._find(query), "search messages")
         elif not self._sidebar.search.text():
             self._forget()
 
-    async def _find(self, words: str) -> None:
+    async def _find(self, query: str) -> None:
         try:
-            self._terms = parse_query(words)
+            self._terms = parse_query(query)
         except InvalidInput:
             self._terms = ()
         workspace = self._active_workspace.opened
         if not self._terms or workspace is None:
-            self._sidebar.show_searched(words, "")
+            self._sidebar.show_searched(query, "")
             return
         try:
             sessions = await searched_sessions(workspace)
         except StoreError:  # it says so itself
-            self._sidebar.show_searched(words, "")
+            self._sidebar.show_searched(query, "")
             return
         search = self._search
         if search is None:
@@ -90,7 +90,7 @@ class SessionSearchPresenter(QObject):
                     if not self._show_timer.isActive():
                         self._show_timer.start()
             self._show()
-            self._sidebar.show_searched(words, self._note(len(search.unread)))
+            self._sidebar.show_searched(query, self._note(len(search.unread)))
         finally:
             if search is not self._search:  # forgotten meanwhile, and it went on to read
                 self._async_actions.start(search.forget(), "forget messages")

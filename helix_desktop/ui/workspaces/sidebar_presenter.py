@@ -260,7 +260,7 @@ def _item(
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
-    if cost := CostState(total_spending(session, subagents)).short_cost_text:
+    if cost := CostState(total_spending(session, subagents), is_demo=is_demo).short_cost_text:
         parts.append(cost)
     # Last: where room ends, a name may be cut, a sum may not.
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))

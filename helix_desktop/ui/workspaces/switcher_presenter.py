@@ -107,26 +107,26 @@ class SwitcherPresenter(QObject):
     def _name_of(self, workspace_id: str) -> str:
         return self._switcher.name_of(workspace_id) or self._services.registry.get(workspace_id).name
 
-    def _request(self, words: str) -> None:
+    def _request(self, query: str) -> None:
         """Search for words, in place of what is searched for now."""
         if self._search_task is not None:
             self._search_task.cancel()
             self._search_task = None
-        if words:
-            self._search_task = self._async_actions.start(self._find(words), "search messages")
+        if query:
+            self._search_task = self._async_actions.start(self._find(query), "search messages")
 
-    async def _find(self, words: str) -> None:
+    async def _find(self, query: str) -> None:
         if self._search is None:
             await self._show_sessions()
         try:
-            terms = parse_query(words)
+            terms = parse_query(query)
         except InvalidInput:
             terms = ()
         self._terms = terms
         if terms and self._search is not None:
             async with aclosing(self._search.find(terms, _MAX_MESSAGES)) as found:
                 async for hits in found:
-                    self._switcher.add_messages(words, self._message_rows(hits))
+                    self._switcher.add_messages(query, self._message_rows(hits))
         self._switcher.show_searching(False)
 
     def _message_rows(self, hits: Sequence[MessageHit]) -> list[MessageRow]:

@@ -1,6 +1,8 @@
-"""Puts the window's controllers together, each with those it works with."""
+"""Puts a window's controllers together, each with those it works with."""
 
 from __future__ import annotations
+
+from PySide6.QtWidgets import QDialog
 
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.window_placement import bring_to_front
@@ -23,6 +25,7 @@ from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn_commands import TurnCommands
+from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
@@ -51,10 +54,15 @@ from helix_desktop.ui.workspaces.trust import TrustController
 
 
 class WindowControllers:
-    """Binds the window to the services."""
+    """Binds a window to the services; what the app's other windows may ask of it."""
 
     def __init__(self, context: ControllerContext, appearance: Appearance) -> None:
         self.services, self.active_workspace = context.services, context.active_workspace
+        self.window, self.windows, self._async_actions = (
+            context.window,
+            context.windows,
+            context.async_actions,
+        )
         self.session_controller = SessionController(context)
         self.sidebar = SidebarPresenter(context, self.session_controller)
         self.trust = TrustController(context, self.session_controller, self.sidebar)
@@ -74,7 +82,9 @@ class WindowControllers:
     def _add_session_controllers(self, context: ControllerContext) -> None:
         session = self.session_controller
         ViewStateController(session, context.services.view_states, context.async_actions)
-        self.rewrites = RewriteController(context, session, self.workspace_controller.continue_with)
+        self.rewrites = RewriteController(
+            context, session, self.workspace_controller.session_opener.continue_with
+        )
         self.navigation = SessionNavigation(context, session)
         self.recalls = RecallController(context, session)
         self.inspector_actions = InspectorActions(
@@ -94,13 +104,59 @@ class WindowControllers:
         ModeController(context, session)
         PromptFileActions(context, session)
 
-    def _unsaved_settings(self) -> list[str]:
+    @property
+    def shown_session(self) -> tuple[str, str]:
+        """Return the workspace and the session on screen; empty where there is none."""
+        conversation = self.session_controller.conversation
+        return self.active_workspace.id, conversation.session.id if conversation is not None else ""
+
+    @property
+    def settings_dialog(self) -> QDialog | None:
+        """Return the settings window that is open over this one; None if there is none."""
+        return self.settings.open_dialog
+
+    async def show_session(self, workspace_id: str, session_id: str | None) -> None:
+        """Show a session of a workspace: a new one for None, the last one if the id is empty.
+
+        Without a workspace, show the welcome page.
+        """
+        if workspace_id:
+            await self.workspace_controller.open_workspace(workspace_id, session_id=session_id)
+        else:
+            self.workspace_controller.show_welcome()
+
+    def show_event(self, seq: int, mark: str) -> None:
+        """Show an event of the session on screen in the chat, and mark some words there."""
+        self.navigation.show_event(seq, mark=mark)
+
+    async def hide_session(self) -> None:
+        """Take the session off the screen and store its draft; the workspace stays."""
+        await self.session_controller.show(self.session_controller.workspace, None)
+
+    async def clear(self) -> None:
+        """Take session and workspace off the screen and store the draft; what runs goes on."""
+        self.active_workspace.id, self.workspace_controller.session_opener.requested_ids = "", ("", "")
+        await self.session_controller.show(None, None)
+
+    async def save_drafts(self) -> list[UnsavedDraft]:
+        """Store what the user wrote; return what can't be stored."""
+        return await self.session_controller.composer.drafts.save_all()
+
+    def unsaved_settings(self) -> list[str]:
+        """Return the titles of the settings where something was typed and not saved."""
         return self.settings.unsaved_pages()
+
+    async def end_tasks(self) -> None:
+        """End what the window's actions started, and start nothing more."""
+        await self._async_actions.scope.close(for_good=True)
+        await self.settings.policy.close()
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
         workspaces, window = self.workspace_controller, context.window
         tray = Tray(window, context.async_actions.start)
-        self.notifications = NotificationController(window, context.services, tray)
+        self.notifications = NotificationController(
+            window, context.services, tray, is_current=lambda: context.windows.current is self
+        )
         self.notifications.open_requested.connect(
             lambda *where: context.async_actions.start(workspaces.open_in_front(*where), "go there")
         )
@@ -109,10 +165,8 @@ class WindowControllers:
         self.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(lambda *_: bring_to_front(window))
         tray.clicked.connect(self.notifications.on_clicked)
-        tray.quit_requested.connect(window.close)
-        self.quit_controller = QuitController(
-            context, self.session_controller.composer, tray, self._unsaved_settings
-        )
+        tray.quit_requested.connect(window.quit_requested)
+        self.quit_controller = QuitController(context, self, tray)
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
         SessionSearchPresenter(context, workspaces, self.navigation)
@@ -124,6 +178,7 @@ class WindowControllers:
             window, context.views.chat.view, context.views.timeline, context.views.inspector
         )
         workspaces.sample_opened.connect(self.tour.offer)
+        self.session_controller.session_changed.connect(self.tour.end_with_session)
         RewindController(context, workspaces, self.reverts)
         BackupController(context, self.jobs)
         CacheFilterController(context, self.session_controller)

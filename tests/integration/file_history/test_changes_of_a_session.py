@@ -86,21 +86,21 @@ async def select_part(changes: WorkspaceChanges, choose: random.Random) -> Rever
     """Return a turn, a step, a file of one of them, a hunk, or all."""
     rows = [row for row in (await changes.of_session(SESSION)).captures if row.source == "command"]
     row = choose.choice(rows)
-    turn = tuple(other.capture for other in rows if other.turn == row.turn)
+    turn = tuple(other.capture_id for other in rows if other.turn == row.turn)
     match choose.randrange(6):
         case 0:
             return RevertSelection(turn, scope="turn")
         case 1:
-            return RevertSelection((row.capture,), scope="step")
+            return RevertSelection((row.capture_id,), scope="step")
         case 2:
-            return RevertSelection(tuple(other.capture for other in rows), scope="session")
+            return RevertSelection(tuple(other.capture_id for other in rows), scope="session")
         case 3:
             for change in row.changes:
                 diff = await changes.diff(change.before, change.after)
                 if diff.kind == "text" and len(diff.hunks) > 1:
                     hunk = choose.randrange(len(diff.hunks))
-                    return RevertSelection((row.capture,), (change.path,), (hunk,), "hunk")
-    return RevertSelection((row.capture,), (choose.choice(row.changes).path,), scope="file")
+                    return RevertSelection((row.capture_id,), (change.path,), (hunk,), "hunk")
+    return RevertSelection((row.capture_id,), (choose.choice(row.changes).path,), scope="file")
 
 
 async def check_list(rig: HistoryRig, changes: WorkspaceChanges) -> None:
@@ -113,4 +113,4 @@ async def check_list(rig: HistoryRig, changes: WorkspaceChanges) -> None:
         if file.status == "reverted" and not file.by_user:
             assert describe_recorded(file.before) == present, file.path
     taken_back = {id_ for row in listed.captures for id_ in row.reverts}
-    assert {row.capture for row in listed.captures if row.is_reverted} <= taken_back
+    assert {row.capture_id for row in listed.captures if row.is_reverted} <= taken_back

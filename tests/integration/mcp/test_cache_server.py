@@ -29,8 +29,8 @@ TEXT = b"".join(b"line %d of the log\n" % number for number in range(1, 3001))
 
 
 @asynccontextmanager
-async def opened(folder: Path, workspace: str = WORKSPACE) -> AsyncIterator[SharedStore]:
-    store = await SharedStore.open(folder, workspace, CLOCK)
+async def opened(folder: Path, workspace_id: str = WORKSPACE) -> AsyncIterator[SharedStore]:
+    store = await SharedStore.open(folder, workspace_id, CLOCK)
     try:
         yield store
     finally:

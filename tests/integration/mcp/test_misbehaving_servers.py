@@ -53,7 +53,7 @@ async def test_a_changed_order_of_tools_is_no_change(rig: McpRig) -> None:
         notices.append(1)
 
     rig.tools.listen(changed)
-    await rig.hub.set_servers(rig.hub.entries, True, restart="raw")
+    await rig.hub.set_servers(rig.hub.configs, True, restart="raw")
     await rig.hub.wait_settled(30)
     assert rig.tools.specs == before
     assert not notices
@@ -229,12 +229,12 @@ async def test_nothing_starts_without_approval(rig: McpRig, tmp_path: Path) -> N
     ]  # fmt: skip
     for swap in swaps:
         await rig.start_servers(msgspec.structs.replace(entry, **swap))
-        assert rig.hub.status(rig.hub.entries[0]).state == "unapproved"
+        assert rig.hub.status(rig.hub.configs[0]).state == "unapproved"
         assert rig.hub.actor("x") is None
     await rig.start_servers(entry, trusted=False)
     assert rig.hub.status(entry).state == "untrusted"
     await rig.start_servers(msgspec.structs.replace(entry, enabled=False))
-    assert rig.hub.status(rig.hub.entries[0]).state == "off"
+    assert rig.hub.status(rig.hub.configs[0]).state == "off"
     assert not mark.exists()
     await rig.hub.set_servers((entry,), True)
     await rig.wait_until(mark.exists)

@@ -287,11 +287,11 @@ class TestForms:
             assert len(server.bodies) == 4
 
 
-def thinks(request: dict[str, Any], seal: str) -> Reply:
+def thinking_reply(request: dict[str, Any], signature: str) -> Reply:
     """Think, and read a file."""
     return StreamedReply(
         Reasoning("hm"),
-        OpaqueReasoning(seal),
+        OpaqueReasoning(signature),
         Text("Look."),
         Call("read_file", "{}", f"t{len(request['messages'])}"),
     )
@@ -314,7 +314,7 @@ class TestThinkingBoundToItsPrefix:
                 messages[place] = msgspec.structs.replace(message, text="[CACHED] it")
 
     async def test_thinking_is_replayed_only_while_it_is_valid(self, http: HttpClient) -> None:
-        script = SignedThinkingScript(thinks)
+        script = SignedThinkingScript(thinking_reply)
         messages = list(QUESTION)
         async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             chat = model(server, http)
@@ -335,7 +335,7 @@ class TestThinkingBoundToItsPrefix:
             assert script.refused_count == 1, "so is it to a new process, by what the messages say"
 
     async def test_another_model_gets_no_thinking(self, http: HttpClient) -> None:
-        script = SignedThinkingScript(thinks)
+        script = SignedThinkingScript(thinking_reply)
         messages = list(QUESTION)
         async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             await self.steps(model(server, http), messages, 2)

@@ -112,12 +112,12 @@ async def test_ports_are_probed_concurrently_without_a_key(http: HttpClient) -> 
 async def test_a_silent_port_does_not_delay_the_others() -> None:
     gone = asyncio.Event()
 
-    async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         gone.set()
         writer.close()
 
-    async with await asyncio.start_server(mute, "127.0.0.1", 0) as silent, run_server(VLLM) as server:
+    async with await asyncio.start_server(stay_silent, "127.0.0.1", 0) as silent, run_server(VLLM) as server:
         ports = (silent.sockets[0].getsockname()[1], server.port)
         kinds: list[str] = []
         for read_s in (0.2, 10.0):  # on a busy machine the other one can take longer too

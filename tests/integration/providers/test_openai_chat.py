@@ -71,21 +71,21 @@ async def http() -> AsyncIterator[HttpClient]:
 
 
 @pytest.fixture
-def naps() -> SleepRecorder:
+def sleeps() -> SleepRecorder:
     return SleepRecorder()
 
 
 def model(
-    server: ChatServer, http: HttpClient, naps: SleepRecorder | None = None, key: str = KEY
+    server: ChatServer, http: HttpClient, sleeps: SleepRecorder | None = None, key: str = KEY
 ) -> StreamedModel:
-    retries = (naps or SleepRecorder()).retry_policy
+    retries = (sleeps or SleepRecorder()).retry_policy
     return connect_model("openai-chat", INFO, server.base_url, key, http=http, retry_policy=retries)
 
 
-async def failure_of(*replies: Reply, http: HttpClient, naps: SleepRecorder | None = None) -> ModelError:
+async def failure_of(*replies: Reply, http: HttpClient, sleeps: SleepRecorder | None = None) -> ModelError:
     async with ChatServer(replies_in_order(*replies)) as server:
         with pytest.raises(ModelError) as caught:
-            await collect_stream(model(server, http, naps), QUESTION)
+            await collect_stream(model(server, http, sleeps), QUESTION)
     assert caught.value.what
     assert caught.value.fix
     assert KEY not in str(caught.value)
@@ -303,24 +303,24 @@ class TestForms:
 
 
 class TestRefusals:
-    async def test_a_wrong_key(self, http: HttpClient, naps: SleepRecorder) -> None:
-        failure = await failure_of(api_error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
+    async def test_a_wrong_key(self, http: HttpClient, sleeps: SleepRecorder) -> None:
+        failure = await failure_of(api_error(401, f"Incorrect API key: {KEY}."), http=http, sleeps=sleeps)
         assert isinstance(failure, ModelRequestRejected)
         assert failure.what == "local rejected the API key."
         assert failure.why == "The key is wrong, has expired, or was revoked."
         assert failure.details == "Incorrect API key: [key]."
-        assert naps.durations_s == []
+        assert sleeps.durations_s == []
 
     async def test_an_unknown_model(self, http: HttpClient) -> None:
         failure = await failure_of(api_error(404, "The model `small` does not exist"), http=http)
         assert isinstance(failure, ModelRequestRejected)
         assert "small" in failure.what
 
-    async def test_no_credit_is_not_retried(self, http: HttpClient, naps: SleepRecorder) -> None:
+    async def test_no_credit_is_not_retried(self, http: HttpClient, sleeps: SleepRecorder) -> None:
         failure = await failure_of(api_error(429, "You exceeded your quota", "insufficient_quota"), http=http)
         assert isinstance(failure, ModelRequestRejected)
         assert "credit" in failure.what
-        assert naps.durations_s == []
+        assert sleeps.durations_s == []
 
     async def test_a_redirect_is_not_followed(self, http: HttpClient) -> None:
         failure = await failure_of(PlainReply(307, "", {"location": "http://127.0.0.1:9/v1"}), http=http)
@@ -345,15 +345,17 @@ class TestRefusals:
         ids=["openai", "llama.cpp", "anthropic", "413", "vllm", "lm studio", "inside a stream"],
     )
     async def test_overflow_is_told_apart_from_other_refusals(
-        self, http: HttpClient, naps: SleepRecorder, reply: Reply
+        self, http: HttpClient, sleeps: SleepRecorder, reply: Reply
     ) -> None:
-        failure = await failure_of(reply, http=http, naps=naps)
+        failure = await failure_of(reply, http=http, sleeps=sleeps)
         assert isinstance(failure, ContextWindowExceeded)
-        assert naps.durations_s == []
+        assert sleeps.durations_s == []
 
-    async def test_a_limit_per_minute_is_not_an_overflow(self, http: HttpClient, naps: SleepRecorder) -> None:
+    async def test_a_limit_per_minute_is_not_an_overflow(
+        self, http: HttpClient, sleeps: SleepRecorder
+    ) -> None:
         limit = "Request too large for gpt on tokens per minute; context length is fine"
-        assert isinstance(await failure_of(api_error(429, limit), http=http, naps=naps), ModelUnreachable)
+        assert isinstance(await failure_of(api_error(429, limit), http=http, sleeps=sleeps), ModelUnreachable)
 
 
 class TestNonsense:
@@ -375,17 +377,17 @@ class TestNonsense:
         ids=lambda reply: type(reply).__name__,
     )
     async def test_an_invalid_answer_is_reported_once(
-        self, http: HttpClient, naps: SleepRecorder, reply: Reply
+        self, http: HttpClient, sleeps: SleepRecorder, reply: Reply
     ) -> None:
-        assert isinstance(await failure_of(reply, http=http, naps=naps), InvalidModelResponse)
-        assert naps.durations_s == []
+        assert isinstance(await failure_of(reply, http=http, sleeps=sleeps), InvalidModelResponse)
+        assert sleeps.durations_s == []
 
-    async def test_a_damaged_piece_is_like_a_cut(self, http: HttpClient, naps: SleepRecorder) -> None:
+    async def test_a_damaged_piece_is_like_a_cut(self, http: HttpClient, sleeps: SleepRecorder) -> None:
         """It is retried as long as after a lost connection; reported only if every attempt was damaged."""
         damaged = StreamedReply(Text("So far"), Raw(b"data: {half\n\n"))
-        assert isinstance(await failure_of(damaged, http=http, naps=naps), InvalidModelResponse)
-        assert naps.durations_s[:3] == [0.5, 1.0, 2.0]
-        assert sum(naps.durations_s) > 500
+        assert isinstance(await failure_of(damaged, http=http, sleeps=sleeps), InvalidModelResponse)
+        assert sleeps.durations_s[:3] == [0.5, 1.0, 2.0]
+        assert sum(sleeps.durations_s) > 500
 
     async def test_a_withheld_answer_is_reported(self, http: HttpClient) -> None:
         failure = await failure_of(StreamedReply(finish="content_filter"), http=http)

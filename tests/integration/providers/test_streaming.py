@@ -77,15 +77,15 @@ async def http() -> AsyncIterator[HttpClient]:
 
 
 @pytest.fixture
-def naps() -> SleepRecorder:
+def sleeps() -> SleepRecorder:
     return SleepRecorder()
 
 
 class Rig:
     """A server with a script and a model that uses it."""
 
-    def __init__(self, dialect: DialectCase, http: HttpClient, naps: SleepRecorder) -> None:
-        self.dialect, self.http, self.naps = dialect, http, naps
+    def __init__(self, dialect: DialectCase, http: HttpClient, sleeps: SleepRecorder) -> None:
+        self.dialect, self.http, self.sleeps = dialect, http, sleeps
 
     def serving(self, *replies: Reply) -> ChatServer:
         """A server that sends these replies in order."""
@@ -93,7 +93,7 @@ class Rig:
 
     def model(self, server: ChatServer, *, stall_s: float = 60.0) -> StreamedModel:
         """A model behind it."""
-        return self.dialect.model(server, self.http, self.naps.retry_policy, INFO, key=KEY, stall_s=stall_s)
+        return self.dialect.model(server, self.http, self.sleeps.retry_policy, INFO, key=KEY, stall_s=stall_s)
 
     async def failure_of(self, *replies: Reply) -> ModelError:
         """The error that these replies lead to."""
@@ -107,8 +107,8 @@ class Rig:
 
 
 @pytest.fixture
-def rig(dialect: DialectCase, http: HttpClient, naps: SleepRecorder) -> Rig:
-    return Rig(dialect, http, naps)
+def rig(dialect: DialectCase, http: HttpClient, sleeps: SleepRecorder) -> Rig:
+    return Rig(dialect, http, sleeps)
 
 
 class TestAnswers:
@@ -216,7 +216,7 @@ class TestRetries:
         assert "stopped early" in arrivals[1].reason
         assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].calls) == ("whole", ())
-        assert rig.naps.durations_s == [0.5]
+        assert rig.sleeps.durations_s == [0.5]
 
     async def test_a_stream_without_its_end_counts_as_cut(self, rig: Rig) -> None:
         async with rig.serving(
@@ -236,7 +236,7 @@ class TestRetries:
         async with rig.serving(busy, busy, busy, text_reply("ok")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [RetryScheduled] * 3 + [TextDelta, ModelResponse]
-        assert rig.naps.durations_s == [0.5, 1.0, 2.0]
+        assert rig.sleeps.durations_s == [0.5, 1.0, 2.0]
         assert isinstance(arrivals[0], RetryScheduled)
         assert "slow down" in arrivals[0].reason
 
@@ -244,19 +244,19 @@ class TestRetries:
         replies = [api_error(429, "slow", headers={"retry-after": text}) for text in ("7", "200")]
         async with rig.serving(*replies, text_reply("ok")) as server:
             await collect_stream(rig.model(server), QUESTION)
-        assert rig.naps.durations_s == [7.0, 200.0]
+        assert rig.sleeps.durations_s == [7.0, 200.0]
 
     async def test_a_server_that_demands_an_hour_is_not_waited_for(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(429, "slow", headers={"retry-after": "3600"}))
         assert "The server asks to wait 60 min." in failure.why
-        assert rig.naps.durations_s == []
+        assert rig.sleeps.durations_s == []
 
     async def test_it_gives_up_after_minutes_with_the_servers_text(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(503, f"overloaded, {KEY}"))
         assert isinstance(failure, ModelUnreachable)
         assert "overloaded, [key]" in failure.why
         assert "Tried 25 times in 10 min." in failure.why
-        assert len(rig.naps.durations_s) == 24
+        assert len(rig.sleeps.durations_s) == 24
 
     async def test_an_unreachable_server_is_named(self, rig: Rig) -> None:
         async with rig.serving(text_reply("ok")) as server:
@@ -266,7 +266,7 @@ class TestRetries:
             await collect_stream(model, QUESTION)
         assert address in caught.value.what
         assert "running" in caught.value.fix
-        assert 500 < sum(rig.naps.durations_s) <= 600, "a restart takes longer than seconds"
+        assert 500 < sum(rig.sleeps.durations_s) <= 600, "a restart takes longer than seconds"
 
     @pytest.mark.parametrize("kind", ["server_error", "overloaded_error", "rate_limit_exceeded"])
     async def test_an_error_inside_a_stream_is_a_failure(self, rig: Rig, kind: str) -> None:
@@ -284,7 +284,7 @@ class TestRetries:
 
     @pytest.mark.parametrize("parts", [(), (Text("half"),)], ids=["at once", "inside"])
     async def test_silence_is_a_failure(self, rig: Rig, parts: tuple[Text, ...]) -> None:
-        impatient = Rig(rig.dialect, HttpClient(Timeouts(read_s=0.2)), rig.naps)
+        impatient = Rig(rig.dialect, HttpClient(Timeouts(read_s=0.2)), rig.sleeps)
         async with rig.serving(StreamedReply(*parts, Hang()), text_reply("whole")) as server:
             arrivals = await collect_stream(impatient.model(server), QUESTION)
             await impatient.http.aclose()
@@ -310,7 +310,7 @@ class TestRefusals:
         assert failure.what == "local rejected the API key."
         assert failure.why == "The key is wrong, has expired, or was revoked."
         assert failure.details == "Incorrect API key: [key]."
-        assert rig.naps.durations_s == []
+        assert rig.sleeps.durations_s == []
 
     async def test_an_unknown_model(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(404, "The model `small` does not exist"))
@@ -320,14 +320,14 @@ class TestRefusals:
     async def test_no_credit_is_not_retried(self, rig: Rig) -> None:
         failure = await rig.failure_of(api_error(429, "You exceeded your quota", "insufficient_quota"))
         assert isinstance(failure, ModelRequestRejected)
-        assert rig.naps.durations_s == []
+        assert rig.sleeps.durations_s == []
 
     async def test_overflow_before_and_inside_a_stream(self, rig: Rig) -> None:
         words = "prompt is too long: 215000 tokens > 200000 maximum"
         inside = StreamedReply(Raw(rig.dialect.wire_format.stream_error("invalid_request_error", words)))
         for reply in (api_error(400, words), inside):
             assert isinstance(await rig.failure_of(reply), ContextWindowExceeded)
-        assert rig.naps.durations_s == []
+        assert rig.sleeps.durations_s == []
 
     async def test_a_withheld_answer_is_reported(self, rig: Rig) -> None:
         assert isinstance(
@@ -366,7 +366,7 @@ class TestNonsense:
     )
     async def test_an_invalid_answer_is_reported_once(self, rig: Rig, reply: Reply) -> None:
         assert isinstance(await rig.failure_of(reply), InvalidModelResponse)
-        assert rig.naps.durations_s == []
+        assert rig.sleeps.durations_s == []
 
     async def test_a_damaged_piece_is_like_a_cut(self, rig: Rig) -> None:
         damaged = StreamedReply(Text("So far"), Raw(b"data: {half\n\n"))
@@ -375,7 +375,7 @@ class TestNonsense:
         assert isinstance(await rig.failure_of(damaged), InvalidModelResponse)
 
 
-class _Rounds:
+class _LoopRounds:
     """Counts the rounds of the event loop."""
 
     def __init__(self) -> None:
@@ -392,7 +392,7 @@ class _Rounds:
         self._is_running = False
 
 
-class _LongNaps(SleepRecorder):
+class _EndlessSleeps(SleepRecorder):
     """Sleeps that do not end."""
 
     def __init__(self) -> None:
@@ -421,7 +421,7 @@ class TestCancelling:
             asking = group.create_task(collect_stream(rig.model(server), QUESTION))
             asking.add_done_callback(lambda _: order.append("ended"))
             await server.waiting.wait()
-            rounds = _Rounds()
+            rounds = _LoopRounds()
             order.append("stopped")
             asking.cancel()
             await asyncio.wait((asking,))
@@ -434,11 +434,11 @@ class TestCancelling:
         assert ended_after <= MAX_ROUNDS
 
     async def test_a_call_can_be_cancelled_while_it_waits_for_a_retry(self, rig: Rig) -> None:
-        naps = _LongNaps()
-        tired = Rig(rig.dialect, rig.http, naps)
+        sleeps = _EndlessSleeps()
+        tired = Rig(rig.dialect, rig.http, sleeps)
         async with rig.serving(api_error(503, "busy")) as server, asyncio.TaskGroup() as group:
             asking = group.create_task(collect_stream(tired.model(server), QUESTION))
-            await naps.begun.wait()
+            await sleeps.begun.wait()
             asking.cancel()
             await asyncio.wait((asking,))
             assert asking.cancelled()

@@ -110,8 +110,8 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-async def opened(folder: Path, workspace: str = WORKSPACE) -> LevelDbStore:
-    return await LevelDbStore.open(folder, workspace, TickingClock())
+async def opened(folder: Path, workspace_id: str = WORKSPACE) -> LevelDbStore:
+    return await LevelDbStore.open(folder, workspace_id, TickingClock())
 
 
 async def there_and_back(script: list[Write], folder: Path) -> None:

@@ -31,13 +31,13 @@ NAMES = ("p", "a-branch", "deepest")
 
 
 async def family(
-    folder: Path, workspace: str = WORKSPACE
+    folder: Path, workspace_id: str = WORKSPACE
 ) -> tuple[LevelDbStore, dict[str, list[RecordedEvent]]]:
     """Open a store with a parent, its branch and a branch of that; return it and the logs.
 
     Each branch is listed before its parent, by its name.
     """
-    store = await LevelDbStore.open(folder, workspace, TickingClock())
+    store = await LevelDbStore.open(folder, workspace_id, TickingClock())
     data = b"an output"
     parent = [user_message_event(1), tool_answer_event(2, data), user_message_event(3), user_message_event(4)]
     await store.commit(Commit("p", parent, [make_content(data)], summary=make_summary("p")))

@@ -410,18 +410,18 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
 async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: bool) -> None:
     store = await opened(tmp_path)
     (log,) = (tmp_path / "db").glob("*.log")
-    rnd, first = random.Random(1), 0
+    rng, first = random.Random(1), 0
     # LevelDB passes over zeros in silence when the next write begins with a block.
     while not first or log.stat().st_size % BLOCK_BYTES:
         before = log.stat().st_size
-        await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000))]))
+        await store.commit(Commit("s", contents=[make_content(rng.randbytes(6000))]))
         first = log.stat().st_size
         grown, space = first - before, BLOCK_BYTES - first % BLOCK_BYTES
         if grown < space < 2 * grown:
-            await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000 + space - grown))]))
+            await store.commit(Commit("s", contents=[make_content(rng.randbytes(6000 + space - grown))]))
     lost = log.stat().st_size - first
     for _ in range(3):
-        await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000))]))
+        await store.commit(Commit("s", contents=[make_content(rng.randbytes(6000))]))
     entries = (await store.totals()).entries
     await store.close()
     with log.open("r+b") as file:

@@ -52,10 +52,10 @@ STEPS: Mapping[int, MigrationStep] = {-1: drafts_were_marked, 0: drafts_were_cap
 @pytest.fixture(scope="module")
 def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
     """A closed store as the made-up schema -1 would have left it."""
-    folder, truth = tmp_path_factory.mktemp("older") / "store", ExpectedState()
-    asyncio.run(write_commits(folder, truth, 20))
+    folder, expected = tmp_path_factory.mktemp("older") / "store", ExpectedState()
+    asyncio.run(write_commits(folder, expected, 20))
     db = plyvel.DB(str(folder / "db"), compression=None)
-    for session_id, text in truth.drafts.items():
+    for session_id, text in expected.drafts.items():
         key = b"D" + session_id.encode()
         db.put(key, row_codec.encode(key, "> " + text.upper()))
         db.delete(keys.draft(session_id))
@@ -64,7 +64,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState
     path = folder / "format"
     path.write_text(path.read_text().replace('"schema":1', '"schema":-1'))
     (folder / "clean").unlink()
-    return folder, truth
+    return folder, expected
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def opened(folder: Path, steps: Mapping[int, MigrationStep] = STEPS) -> LevelDbS
     )
 
 
-async def check(folder: Path, truth: ExpectedState) -> None:
+async def check(folder: Path, expected: ExpectedState) -> None:
     """Assert that the store opens with the older one's content, and that no temporary file remains."""
     store = opened(folder)
     try:
-        assert not await compare_store(store, truth)
+        assert not await compare_store(store, expected)
         assert (await store.health.check()).is_sound
         assert store.health.report is None
     finally:
@@ -97,7 +97,7 @@ async def check(folder: Path, truth: ExpectedState) -> None:
     assert list(db.iterator(prefix=b"D")) == []
     db.close()
     plain = await LevelDbStore.open(folder, WORKSPACE)
-    assert not await compare_store(plain, truth)
+    assert not await compare_store(plain, expected)
     await plain.close()
 
 
@@ -170,12 +170,12 @@ async def test_a_crash_while_copying_restarts_the_copy(
 
 
 async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folder: Path) -> None:
-    def forgetful(rows: Iterable[Row]) -> Iterator[Row]:
+    def without_references(rows: Iterable[Row]) -> Iterator[Row]:
         return (row for row in rows if row[0][:1] != b"r")
 
     before = rows(folder / "db")
     with pytest.raises(StoreUnreadable, match="is inconsistent"):
-        opened(folder, {**STEPS, 0: forgetful})
+        opened(folder, {**STEPS, 0: without_references})
     assert rows(folder / "db") == before
     with pytest.raises(StoreUnreadable, match="schema -1"):
         await LevelDbStore.open(folder, WORKSPACE)  # no migration step of ours starts there

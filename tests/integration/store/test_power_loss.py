@@ -29,8 +29,8 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("mode", LOSS_MODES)
 async def test_power_loss_costs_nothing_acknowledged(copies: list[Path], tmp_path: Path, mode: str) -> None:
     for seed in range(2):
-        rnd = random.Random(f"{mode} {seed}")
-        acknowledged = rnd.randrange(1, GROUPS)
+        rng = random.Random(f"{mode} {seed}")
+        acknowledged = rng.randrange(1, GROUPS)
         folder = tmp_path / str(seed)
-        simulate_power_loss(copies[acknowledged - 1], copies[acknowledged], folder, rnd, mode)
+        simulate_power_loss(copies[acknowledged - 1], copies[acknowledged], folder, rng, mode)
         await check_after_power_loss(folder, acknowledged, LARGEST)

@@ -41,21 +41,21 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedSt
 
 
 @pytest.fixture
-def truth(tmp_path: Path, original: tuple[Path, ExpectedState]) -> ExpectedState:
+def expected(tmp_path: Path, original: tuple[Path, ExpectedState]) -> ExpectedState:
     """Return the content of the store in `store`."""
     shutil.copytree(original[0], tmp_path / "store")
     return original[1]
 
 
 @pytest.mark.parametrize("gone", ["CURRENT", "MANIFEST-*", "LOG"])
-async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: ExpectedState, gone: str) -> None:
+async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, expected: ExpectedState, gone: str) -> None:
     folder = tmp_path / "store"
     for path in (folder / "db").glob(gone):
         path.unlink()
     before = database_files(folder)
     store = await LevelDbStore.open(folder, WORKSPACE)
     try:
-        assert not await compare_store(store, truth)
+        assert not await compare_store(store, expected)
         if gone == "LOG":
             assert store.health.report is None
             return
@@ -64,20 +64,20 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Expecte
         assert gone.removesuffix("-*") in repair_notice(store.health.report).why
         assert store.health.report.copy == str(folder / "kept" / "1" / "db")
         assert before.items() <= database_files(folder / "kept" / "1").items()
-        assert store.health.report.events == truth.event_count
+        assert store.health.report.events == expected.event_count
         await store.health.acknowledge()
         assert store.health.report is None
     finally:
         await store.close()
     again = await LevelDbStore.open(folder, WORKSPACE)
     assert again.health.report is None
-    assert not await compare_store(again, truth)
+    assert not await compare_store(again, expected)
     await again.close()
 
 
 @pytest.mark.parametrize("cut", [1, 60, 5000])
 async def test_a_table_truncated_by_a_crash_is_repaired(
-    tmp_path: Path, truth: ExpectedState, cut: int
+    tmp_path: Path, expected: ExpectedState, cut: int
 ) -> None:
     folder = tmp_path / "store"
     (folder / "clean").unlink()
@@ -85,7 +85,7 @@ async def test_a_table_truncated_by_a_crash_is_repaired(
     table.write_bytes(table.read_bytes()[:-cut])
     store = await LevelDbStore.open(folder, WORKSPACE)
     try:
-        missing = await compare_store(store, truth)
+        missing = await compare_store(store, expected)
         assert store.health.report is not None
         assert f"{table.name} has" in repair_notice(store.health.report).why
         check_reported(store.health.report, missing)
@@ -95,7 +95,7 @@ async def test_a_table_truncated_by_a_crash_is_repaired(
 
 
 async def test_a_repair_reports_progress_and_a_clean_open_reports_none(
-    tmp_path: Path, truth: ExpectedState
+    tmp_path: Path, expected: ExpectedState
 ) -> None:
     folder = tmp_path / "store"
     progress: list[tuple[int, int]] = []
@@ -108,20 +108,20 @@ async def test_a_repair_reports_progress_and_a_clean_open_reports_none(
     assert store.health.report is not None
     assert progress == sorted(set(progress))
     assert {size for _, size in progress} == {progress[0][1]}
-    assert len(progress) > len(truth.events)
+    assert len(progress) > len(expected.events)
     assert progress[-1][0] > 0.5 * progress[-1][1]
 
 
 @pytest.mark.parametrize("pattern", ["*.ldb", "*.log"])
 async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
-    tmp_path: Path, truth: ExpectedState, pattern: str
+    tmp_path: Path, expected: ExpectedState, pattern: str
 ) -> None:
     folder = tmp_path / "store"
     largest = max((folder / "db").glob(pattern), key=lambda path: path.stat().st_size)
     largest.unlink()
     store = await LevelDbStore.open(folder, WORKSPACE)
     try:
-        missing = await compare_store(store, truth)
+        missing = await compare_store(store, expected)
         assert missing
         assert store.health.report is not None
         assert largest.name in repair_notice(store.health.report).why
@@ -132,9 +132,9 @@ async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
 
 @pytest.mark.parametrize("seed", range(10))
 async def test_damaged_bytes_are_reported_and_never_returned(
-    tmp_path: Path, truth: ExpectedState, seed: int
+    tmp_path: Path, expected: ExpectedState, seed: int
 ) -> None:
-    await damage_and_compare(tmp_path / "store", truth, random.Random(seed))
+    await damage_and_compare(tmp_path / "store", expected, random.Random(seed))
 
 
 ROWS = ["!last", "!totals", "R", "b", "e", "h", "m", "p", "r", "t"]
@@ -143,7 +143,7 @@ ROWS = ["!last", "!totals", "R", "b", "e", "h", "m", "p", "r", "t"]
 @pytest.mark.parametrize("how", ["deleted", "flipped"])
 @pytest.mark.parametrize("kind", ROWS)
 async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_open_repairs_it(
-    tmp_path: Path, truth: ExpectedState, kind: str, how: str
+    tmp_path: Path, expected: ExpectedState, kind: str, how: str
 ) -> None:
     folder = tmp_path / "store"
     db = plyvel.DB(str(folder / "db"), compression=None)
@@ -163,7 +163,7 @@ async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_open_rep
     await store.close()
     store = await LevelDbStore.open(folder, WORKSPACE)
     try:
-        missing = await compare_store(store, truth)
+        missing = await compare_store(store, expected)
         again = await store.health.check()
         assert again.problems == ()
         assert {damaged.digest for damaged in again.damaged} == missing.contents
@@ -174,7 +174,7 @@ async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_open_rep
 
 
 async def test_a_sound_store_is_checked_with_progress_while_others_write(
-    tmp_path: Path, truth: ExpectedState
+    tmp_path: Path, expected: ExpectedState
 ) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     progress: list[tuple[int, int]] = []
@@ -185,17 +185,17 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
         report = await store.health.check(lambda *done: progress.append(done))
         await writing
         assert report.is_sound
-        assert report.contents >= len(truth.contents)
+        assert report.contents >= len(expected.contents)
         assert progress == sorted(progress)
         assert progress[-1][0] == report.contents
         report = await store.health.check()
         assert report.is_sound
-        assert report.contents == len(truth.contents) + 50
+        assert report.contents == len(expected.contents) + 50
     finally:
         await store.close()
 
 
-async def test_a_check_can_be_cancelled(tmp_path: Path, truth: ExpectedState) -> None:
+async def test_a_check_can_be_cancelled(tmp_path: Path, expected: ExpectedState) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     try:
         progress: list[int] = []
@@ -210,7 +210,7 @@ async def test_a_check_can_be_cancelled(tmp_path: Path, truth: ExpectedState) ->
             await checking
         await scope.close()
         assert len(progress) == 1
-        assert not await compare_store(store, truth)
+        assert not await compare_store(store, expected)
     finally:
         await store.close()
 
@@ -265,8 +265,8 @@ async def test_a_lost_line_of_the_list_is_read_from_the_log_with_pin_and_archive
 
 
 async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tmp_path: Path) -> None:
-    folder, truth = tmp_path / "store", ExpectedState()
-    store = await write_commits(folder, truth, 12, close=False)
+    folder, expected = tmp_path / "store", ExpectedState()
+    store = await write_commits(folder, expected, 12, close=False)
     for number in (1, 2):
         crashed = tmp_path / "crashed" if number == 1 else tmp_path / "again"
         shutil.copytree(folder if number == 1 else tmp_path / "crashed", crashed)
@@ -278,7 +278,7 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
         opened = await LevelDbStore.open(crashed, WORKSPACE)
         try:
             assert opened.health.report is None
-            assert not await compare_store(opened, truth)
+            assert not await compare_store(opened, expected)
             assert (crashed / "kept" / f"torn-{number}" / log.name).read_bytes() == torn
             assert not (crashed / "kept" / "1").exists()
         finally:
@@ -287,9 +287,9 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
 
 
 async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_loss(tmp_path: Path) -> None:
-    folder, truth = tmp_path / "store", ExpectedState()
-    await write_commits(folder, truth, 10)
-    store = await write_commits(folder, truth, 10, seed=2, close=False)
+    folder, expected = tmp_path / "store", ExpectedState()
+    await write_commits(folder, expected, 10)
+    store = await write_commits(folder, expected, 10, seed=2, close=False)
     crashed = Path(shutil.copytree(folder, tmp_path / "crashed"))
     await store.close()
     (log,) = (crashed / "db").glob("*.log")
@@ -301,7 +301,7 @@ async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_
         assert f"{log.name} is missing" in repair_notice(report).why
         assert not report.is_lossless
         assert "how much is unknown" in repair_notice(report).why
-        assert sum((await compare_store(opened, truth)).events.values()) == 10
+        assert sum((await compare_store(opened, expected)).events.values()) == 10
         assert (await opened.health.check()).is_sound
     finally:
         await opened.close()

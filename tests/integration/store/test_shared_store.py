@@ -136,9 +136,9 @@ async def test_a_guest_gets_the_progress_of_a_long_operation_of_the_owner(tmp_pa
     async with owner_process(folder):
         store = await open_store(folder, WORKSPACE)
         assert isinstance(store, RemoteStore)
-        rnd = random.Random(3)
+        rng = random.Random(3)
         for _ in range(4):
-            await store.commit(Commit("s", contents=[make_content(rnd.randbytes(700_000)) for _ in range(5)]))
+            await store.commit(Commit("s", contents=[make_content(rng.randbytes(700_000)) for _ in range(5)]))
         works: list[Callable[[OnProgress], Coroutine[Any, Any, object]]] = [
             lambda tell: store.export_to(archive, "name", tell),
             lambda tell: store.import_from(archive, tell),
@@ -148,10 +148,10 @@ async def test_a_guest_gets_the_progress_of_a_long_operation_of_the_owner(tmp_pa
         for work in works:
             progress: list[tuple[int, int]] = []
 
-            def hear(done: int, size: int, progress: list[tuple[int, int]] = progress) -> None:
+            def on_progress(done: int, size: int, progress: list[tuple[int, int]] = progress) -> None:
                 progress.append((done, size))
 
-            await work(hear)
+            await work(on_progress)
             assert len(progress) > 1
             assert all(0 <= done <= size for done, size in progress)
             assert progress == sorted(progress)
@@ -207,7 +207,7 @@ async def test_a_client_without_the_secret_is_refused(tmp_path: Path, loopback: 
 
 
 async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) -> None:
-    async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def fake_owner(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         words = encode_frame(Challenge(b"n" * 32))
         writer.write(words.encode_head(0) + words.payload)
         head = read_frame_head(await reader.readexactly(HEAD_BYTES), 1024)
@@ -217,7 +217,7 @@ async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) ->
         await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(pretend, "127.0.0.1", 0) as server:
+    async with await asyncio.start_server(fake_owner, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         write_endpoint(tmp_path, OwnerEndpoint(b"secret", port=port))
         with pytest.raises(InvalidFrame, match="has not the secret"):

@@ -45,9 +45,22 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
     assert "-one\n-two\n+1\n+2\n" in ask.detail
     assert "+++ b/src/deep/b.ts" in ask.detail
     text = (await box.run(call)).content.decode()
-    assert "Edited src/a.py: 1 replacement at line 1; 1 replacement at line 1. Lines: 3 -> 3.\n" in text
+    assert "Edited src/a.py: 2 replacements at lines 1, 1. Lines: 3 -> 3.\n" in text
     assert (root / "src" / "a.py").read_text() == "1\n2\nthree\n"
     assert (root / "src" / "deep" / "b.ts").read_text() == "2\n"
+
+
+async def test_lines_are_those_after_all_edits(root: Path) -> None:
+    edits = [
+        edit("src/a.py", "three", "3"),
+        edit("src/a.py", "two\n", ""),
+        edit("src/a.py", "one", "1\none\none"),
+        edit("src/a.py", "one", "a\nb", replace_all=True),
+    ]
+    text = (await make_tools(root).run(make_call("multi_edit", edits=edits))).content.decode()
+    assert (root / "src" / "a.py").read_text() == "1\na\nb\na\nb\n3\n"
+    places = "1 replacement at line 6; 1 replacement at line 6; 1 replacement at line 1"
+    assert f"Edited src/a.py: {places}; 2 replacements, the first at line 2. Lines: 3 -> 6.\n" in text
 
 
 async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
@@ -93,7 +106,7 @@ async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root
 
 
 @pytest.mark.parametrize(
-    ("old_text", "shown"),
+    ("old_text", "hint"),
     [
         (
             "    if args.json: # as JSON\n",
@@ -110,14 +123,14 @@ async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root
         ("}\n", "Read the file again.$"),
     ],
 )
-async def test_the_line_that_differs_least_is_shown(root: Path, old_text: str, shown: str) -> None:
+async def test_the_line_that_differs_least_is_shown(root: Path, old_text: str, hint: str) -> None:
     """Of several, that where more of the lines behind it are the same; for a bracket none."""
     text = (
         "head\n    if args.json:\n        begin()\n    if args.json:\n        done(3)\n"
         "newest entries of each session (default: all)\n"
     )
     (root / "src" / "a.py").write_text(text)
-    with pytest.raises(ToolError, match=shown):
+    with pytest.raises(ToolError, match=hint):
         await make_tools(root).run(make_call("edit_file", path="src/a.py", old_text=old_text, new_text="x"))
 
 

@@ -28,7 +28,7 @@ from tests.support.tool_rig import make_call, make_tools
 PUBLIC = "93.184.215.14"
 
 
-class Web:
+class FetchRig:
     """The tool on names and a site of a test."""
 
     def __init__(self, root: Path, site: LocalSite, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
@@ -49,7 +49,7 @@ class Web:
 async def test_a_page_is_returned_as_complete_text(tmp_path: Path) -> None:
     body = "<title>Tide</title><p>High at <b>3 o’clock</b>.</p>".encode()
     async with serve_site({"/tide?day=1": http_response(body)}) as site:
-        web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+        web = FetchRig(tmp_path, site, {"example.org": [[PUBLIC]]})
         result = await web.fetch("http://example.org/tide?day=1#top")
         raw = await web.fetch("http://example.org/tide?day=1", raw=True)
     header = "http://example.org/tide?day=1: status 200, text/html, 53 B"
@@ -75,7 +75,7 @@ async def test_private_networks_are_never_contacted(tmp_path: Path, address: str
     assert not is_public(address)
     async with serve_site({}) as site:
         for answers in ([address], [PUBLIC, address]):
-            web = Web(tmp_path, site, {"inside.example": [answers]})
+            web = FetchRig(tmp_path, site, {"inside.example": [answers]})
             with pytest.raises(ToolError, match="was refused: it leads to"):
                 await web.fetch("http://inside.example/")
             assert web.client.addresses == []
@@ -90,7 +90,7 @@ def test_public_machines_are(address: str) -> None:
 async def test_a_name_that_resolves_differently_later_gains_nothing(tmp_path: Path) -> None:
     """A name that is public when it is checked and private when it is connected to (DNS rebinding)."""
     async with serve_site({"/": http_response(b"public", "text/plain")}) as site:
-        web = Web(tmp_path, site, {"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
+        web = FetchRig(tmp_path, site, {"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
         assert b"public" in (await web.fetch("http://rebind.example/")).content
         assert (web.names.hosts, web.client.addresses) == (["rebind.example"], [PUBLIC])
         with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
@@ -117,7 +117,7 @@ async def test_every_spelling_of_localhost_is_refused(tmp_path: Path, host: str)
 async def test_numeric_spellings_of_localhost_are_refused(tmp_path: Path, host: str) -> None:
     """The system reads them all as 127.0.0.1: the resolved address counts."""
     async with serve_site({"/": http_response(b"inside")}) as site:
-        web = Web(tmp_path, site, {host: [["127.0.0.1"]]})
+        web = FetchRig(tmp_path, site, {host: [["127.0.0.1"]]})
         with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
             await web.fetch(f"http://{host}/")
         assert site.requests == []
@@ -125,7 +125,9 @@ async def test_numeric_spellings_of_localhost_are_refused(tmp_path: Path, host: 
 
 async def test_redirects_on_the_same_host_are_followed_and_checked_each_time(tmp_path: Path) -> None:
     async with serve_site({"/a": redirect("/b"), "/b": http_response(b"there", "text/plain")}) as site:
-        web = Web(tmp_path, site, {"example.org": [[PUBLIC]], "turning.example": [[PUBLIC], ["10.0.0.1"]]})
+        web = FetchRig(
+            tmp_path, site, {"example.org": [[PUBLIC]], "turning.example": [[PUBLIC], ["10.0.0.1"]]}
+        )
         assert (await web.fetch("http://example.org/a")).target == "http://example.org/b"
         with pytest.raises(ToolError, match=r"leads to 10\.0\.0\.1"):
             await web.fetch("http://turning.example/a")
@@ -147,7 +149,7 @@ async def test_redirects_on_the_same_host_are_followed_and_checked_each_time(tmp
 )
 async def test_other_redirects_are_not_followed(tmp_path: Path, location: str, expected: str) -> None:
     async with serve_site({"/a": redirect(location)}) as site:
-        web = Web(tmp_path, site, {"example.org": [[PUBLIC]], "other.example": [[PUBLIC]]})
+        web = FetchRig(tmp_path, site, {"example.org": [[PUBLIC]], "other.example": [[PUBLIC]]})
         with pytest.raises(ToolError, match=expected):
             await web.fetch("http://example.org/a")
     assert set(web.names.hosts) == {"example.org"}
@@ -178,7 +180,7 @@ async def test_an_invalid_url_is_refused_before_approval(tmp_path: Path, url: st
 
 async def test_each_host_needs_approval_and_is_displayed_verbatim(tmp_path: Path) -> None:
     async with serve_site({}) as site:
-        box = Web(tmp_path, site, {}).box
+        box = FetchRig(tmp_path, site, {}).box
     ask = await box.approval(make_call("fetch_url", url="https://EXAMPLE.org/a"))
     assert isinstance(ask, ApprovalRequest)
     assert (ask.kind, ask.host, ask.confined, ask.summary) == (
@@ -195,7 +197,7 @@ async def test_each_host_needs_approval_and_is_displayed_verbatim(tmp_path: Path
 
 async def test_it_is_off_until_the_user_turns_it_on(tmp_path: Path) -> None:
     async with serve_site({"/": http_response(b"x", "text/plain")}) as site:
-        web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+        web = FetchRig(tmp_path, site, {"example.org": [[PUBLIC]]})
         assert "fetch_url" in [spec.name for spec in web.box.specs]
         web.grants = ToolGrants()
         assert "fetch_url" not in [spec.name for spec in web.box.specs]
@@ -215,7 +217,7 @@ async def test_large_pages_are_cut_and_binary_ones_described(tmp_path: Path) -> 
         "/latin": http_response(b"gr\xfc\xdf", "text/plain; charset=latin-1"),
     }
     async with serve_site(pages) as site:
-        web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+        web = FetchRig(tmp_path, site, {"example.org": [[PUBLIC]]})
         big = (await web.fetch("http://example.org/big")).content
         assert (await web.fetch("http://example.org/latin")).content.decode().endswith("\n\ngrüß")
         binary = (await web.fetch("http://example.org/bin")).content.decode()
@@ -228,10 +230,10 @@ async def test_large_pages_are_cut_and_binary_ones_described(tmp_path: Path) -> 
 
 async def test_unreachable_hosts_are_named(tmp_path: Path) -> None:
     async with serve_site({}) as site:
-        web = Web(tmp_path, site, {})
+        web = FetchRig(tmp_path, site, {})
         with pytest.raises(ToolError, match=r"There is no host nowhere\.example"):
             await web.fetch("http://nowhere.example/")
-    web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+    web = FetchRig(tmp_path, site, {"example.org": [[PUBLIC]]})
     with pytest.raises(ToolError, match=r"example\.org could not be reached"):
         await web.fetch("http://example.org/")
 

@@ -50,7 +50,7 @@ def home() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-class Yard:
+class SandboxRig:
     """A workspace in a home, its tools, and one sandbox to run commands in."""
 
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
@@ -72,55 +72,55 @@ class Yard:
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-def yard(request: pytest.FixtureRequest, home: Path) -> Yard:
+def sandbox_rig(request: pytest.FixtureRequest, home: Path) -> SandboxRig:
     """A workspace whose commands run in one kind of sandbox."""
     sandbox = SANDBOXES[request.param]
     if sandbox is None:
         pytest.skip(f"{request.param} does not work here")
-    return Yard(home, sandbox)
+    return SandboxRig(home, sandbox)
 
 
 @pytest.fixture
-def walled(home: Path) -> Yard:
+def bubblewrap_rig(home: Path) -> SandboxRig:
     """A workspace whose commands run in bubblewrap."""
     sandbox = SANDBOXES["bubblewrap"]
     if sandbox is None:
         pytest.skip("bubblewrap does not work here")
-    return Yard(home, sandbox)
+    return SandboxRig(home, sandbox)
 
 
-async def test_only_the_workspace_is_writable(yard: Yard) -> None:
-    assert "ok" in await yard.text("echo new > a.txt && mkdir -p sub && mv a.txt sub/b.txt && echo ok")
-    assert (yard.root / "sub/b.txt").read_text() == "new\n"
+async def test_only_the_workspace_is_writable(sandbox_rig: SandboxRig) -> None:
+    assert "ok" in await sandbox_rig.text("echo new > a.txt && mkdir -p sub && mv a.txt sub/b.txt && echo ok")
+    assert (sandbox_rig.root / "sub/b.txt").read_text() == "new\n"
     for target in (
-        f"{yard.home}/notes.txt",
-        f"{yard.home}/.bashrc",
+        f"{sandbox_rig.home}/notes.txt",
+        f"{sandbox_rig.home}/.bashrc",
         "../notes.txt",
         "/etc/helix-test",
         "/usr/x",
     ):
-        assert not (await yard.run(f"echo bad > {target}")).ok
-    assert (yard.home / "notes.txt").read_text() == "in notes.txt\n"
-    assert not (yard.home / ".bashrc").exists()
+        assert not (await sandbox_rig.run(f"echo bad > {target}")).ok
+    assert (sandbox_rig.home / "notes.txt").read_text() == "in notes.txt\n"
+    assert not (sandbox_rig.home / ".bashrc").exists()
 
 
-async def test_symlinks_and_hard_links_do_not_escape(yard: Yard) -> None:
-    assert not (await yard.run(f"ln -s {yard.home}/notes.txt link && echo bad > link")).ok
-    assert not (await yard.run(f"ln {yard.home}/notes.txt name && echo bad > name")).ok
-    assert (yard.home / "notes.txt").read_text() == "in notes.txt\n"
+async def test_symlinks_and_hard_links_do_not_escape(sandbox_rig: SandboxRig) -> None:
+    assert not (await sandbox_rig.run(f"ln -s {sandbox_rig.home}/notes.txt link && echo bad > link")).ok
+    assert not (await sandbox_rig.run(f"ln {sandbox_rig.home}/notes.txt name && echo bad > name")).ok
+    assert (sandbox_rig.home / "notes.txt").read_text() == "in notes.txt\n"
 
 
-async def test_secrets_cannot_be_read(yard: Yard) -> None:
+async def test_secrets_cannot_be_read(sandbox_rig: SandboxRig) -> None:
     for name in (".ssh/id_ed25519", ".netrc", "data/settings.toml"):
-        text = await yard.text(f"cat {yard.home}/{name}")
+        text = await sandbox_rig.text(f"cat {sandbox_rig.home}/{name}")
         assert f"in {name}" not in text
-    assert "in notes.txt" in await yard.text(f"cat {yard.home}/notes.txt")
+    assert "in notes.txt" in await sandbox_rig.text(f"cat {sandbox_rig.home}/notes.txt")
 
 
-async def test_the_environment_of_other_programs_cannot_be_read(yard: Yard) -> None:
+async def test_the_environment_of_other_programs_cannot_be_read(sandbox_rig: SandboxRig) -> None:
     other = await asyncio.create_subprocess_exec("sleep", "300", env={"SECRET_OF": "somebody else"})
     try:
-        text = await yard.text("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; echo end")
+        text = await sandbox_rig.text("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; echo end")
         assert "somebody else" not in text
         assert text.endswith("end\n")
     finally:
@@ -128,75 +128,79 @@ async def test_the_environment_of_other_programs_cannot_be_read(yard: Yard) -> N
         await other.wait()
 
 
-async def test_there_is_no_network_unless_allowed(yard: Yard) -> None:
+async def test_there_is_no_network_unless_allowed(sandbox_rig: SandboxRig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
-        assert "reached" not in await yard.text(command)
-        assert "reached" in await yard.text(command, network=True)
-        yard.grants = ToolGrants(network=True)
-        assert "reached" in await yard.text(command)
+        assert "reached" not in await sandbox_rig.text(command)
+        assert "reached" in await sandbox_rig.text(command, network=True)
+        sandbox_rig.grants = ToolGrants(network=True)
+        assert "reached" in await sandbox_rig.text(command)
 
 
-async def test_no_name_can_be_resolved_without_network(yard: Yard) -> None:
+async def test_no_name_can_be_resolved_without_network(sandbox_rig: SandboxRig) -> None:
     """Names carry data out by themselves (CVE-2025-55284)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
         server.setblocking(False)
-        await yard.run(f"echo stolen > /dev/udp/127.0.0.1/{server.getsockname()[1]}")
+        await sandbox_rig.run(f"echo stolen > /dev/udp/127.0.0.1/{server.getsockname()[1]}")
         with pytest.raises(BlockingIOError):
             server.recv(100)
 
 
-async def test_sockets_of_other_programs_are_out_of_reach(yard: Yard) -> None:
+async def test_sockets_of_other_programs_are_out_of_reach(sandbox_rig: SandboxRig) -> None:
     """Who reaches the session bus or a container engine has left the sandbox."""
-    path = yard.home / ".ssh" / "agent"
+    path = sandbox_rig.home / ".ssh" / "agent"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         server.listen()
         code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(path)!r}); print('rea' + 'ched')"
-        assert "reached" not in await yard.text(f'python3 -c "{code}"')
+        assert "reached" not in await sandbox_rig.text(f'python3 -c "{code}"')
 
 
-async def test_temp_files_survive_from_one_command_to_the_next(yard: Yard) -> None:
-    assert (await yard.run('echo kept > "$TMPDIR/passed"')).ok
-    assert "kept" in await yard.text('cat "$TMPDIR/passed"')
+async def test_temp_files_survive_from_one_command_to_the_next(sandbox_rig: SandboxRig) -> None:
+    assert (await sandbox_rig.run('echo kept > "$TMPDIR/passed"')).ok
+    assert "kept" in await sandbox_rig.text('cat "$TMPDIR/passed"')
     assert "passed" not in os.listdir("/tmp")
 
 
-async def test_another_workspace_does_not_see_temp_files(yard: Yard) -> None:
-    other = yard.home / "other"
+async def test_another_workspace_does_not_see_temp_files(sandbox_rig: SandboxRig) -> None:
+    other = sandbox_rig.home / "other"
     other.mkdir()
-    box = yard.tools(other)
+    box = sandbox_rig.tools(other)
     name = f"passed-{secrets.token_hex(4)}"
-    assert (await yard.run(f'echo secret > "$TMPDIR/{name}"')).ok
+    assert (await sandbox_rig.run(f'echo secret > "$TMPDIR/{name}"')).ok
     assert len(list(temporary_base().glob(f"*/{name}"))) == 1
     for path in (f'"$TMPDIR/{name}"', f"{temporary_base()}/*/{name}"):
         assert not (await box.run(make_call("run_command", command=f"cat {path}"))).ok
 
 
-async def test_the_working_folder_is_respected(yard: Yard) -> None:
-    (yard.root / "deep" / "er").mkdir(parents=True)
-    assert await yard.text("pwd", folder="deep/er") == f"{yard.root}/deep/er\n"
-    (yard.root / "out").symlink_to(yard.home)
+async def test_the_working_folder_is_respected(sandbox_rig: SandboxRig) -> None:
+    (sandbox_rig.root / "deep" / "er").mkdir(parents=True)
+    assert await sandbox_rig.text("pwd", folder="deep/er") == f"{sandbox_rig.root}/deep/er\n"
+    (sandbox_rig.root / "out").symlink_to(sandbox_rig.home)
     with pytest.raises(Exception, match="out of the workspace"):
-        await yard.run("pwd", folder="out")
+        await sandbox_rig.run("pwd", folder="out")
 
 
 @pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
-async def test_background_processes_are_named_and_killed(yard: Yard, way: str) -> None:
+async def test_background_processes_are_named_and_killed(sandbox_rig: SandboxRig, way: str) -> None:
     begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then its name is setsid
-    text = await yard.text(f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 </dev/null & {begun}; echo done")
+    text = await sandbox_rig.text(
+        f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 </dev/null & {begun}; echo done"
+    )
     assert text.startswith(f"(left in the background, and ended: sleep {UNIQUE_SLEEP_S})\n")
     await wait_for_exit("sleep", UNIQUE_SLEEP_S)
 
 
 @pytest.mark.parametrize("way", ["setsid ", "env -i setsid -f "])
-async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, way: str) -> None:
+async def test_stopping_ends_even_those_that_changed_their_group(
+    bubblewrap_rig: SandboxRig, way: str
+) -> None:
     recorder = OutputRecorder()
     command = f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 & echo begun; sleep {UNIQUE_SLEEP_S}"
     task = asyncio.get_running_loop().create_task(
-        walled.box.run(make_call("run_command", command=command), recorder)
+        bubblewrap_rig.box.run(make_call("run_command", command=command), recorder)
     )
     await recorder.wait_for("begun")
     task.cancel(STOPPED)
@@ -206,9 +210,9 @@ async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, w
     await wait_for_exit("sleep", UNIQUE_SLEEP_S)  # a namespace of processes ends a moment after its first one
 
 
-async def test_git_ignores_configuration_written_by_a_command(walled: Yard) -> None:
-    git = walled.root / ".git"
-    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(walled.root)], check=True)
+async def test_git_ignores_configuration_written_by_a_command(bubblewrap_rig: SandboxRig) -> None:
+    git = bubblewrap_rig.root / ".git"
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(bubblewrap_rig.root)], check=True)
     config, hook = (git / "config").read_text(), git / "hooks" / "pre-commit"
     for command in (
         "echo evil > .git/hooks/pre-commit",
@@ -217,44 +221,50 @@ async def test_git_ignores_configuration_written_by_a_command(walled: Yard) -> N
         "mv .git .moved; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit",
         "mv .git/config .git/other; echo evil > .git/config",
     ):
-        await walled.run(command)
+        await bubblewrap_rig.run(command)
         assert not hook.exists(), command
         assert (git / "config").read_text() == config, command
-    assert (await walled.run("git add a.txt && git -c user.name=a -c user.email=b@c commit -qm one")).ok
+    assert (
+        await bubblewrap_rig.run("git add a.txt && git -c user.name=a -c user.email=b@c commit -qm one")
+    ).ok
 
 
-async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(walled: Yard) -> None:
-    (walled.home / ".bashrc").write_text("mine\n")
-    walled.box = walled.tools(walled.home)
-    assert not (await walled.run("echo evil > .bashrc")).ok
-    assert not (await walled.run("mv .bashrc .old")).ok
-    assert (walled.home / ".bashrc").read_text() == "mine\n"
-    assert "id_ed25519" not in await walled.text("ls -a .ssh")
+async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(
+    bubblewrap_rig: SandboxRig,
+) -> None:
+    (bubblewrap_rig.home / ".bashrc").write_text("mine\n")
+    bubblewrap_rig.box = bubblewrap_rig.tools(bubblewrap_rig.home)
+    assert not (await bubblewrap_rig.run("echo evil > .bashrc")).ok
+    assert not (await bubblewrap_rig.run("mv .bashrc .old")).ok
+    assert (bubblewrap_rig.home / ".bashrc").read_text() == "mine\n"
+    assert "id_ed25519" not in await bubblewrap_rig.text("ls -a .ssh")
 
 
-async def test_only_enforced_limits_count_as_confined(yard: Yard) -> None:
-    cell = yard.sandboxes.scope_for(yard.root, yard.root)
-    wide = yard.sandboxes.scope_for(yard.home, yard.home)
-    assert confines(yard.sandbox.kind, cell, network=False) == (yard.sandbox.kind == "bubblewrap")
-    assert not confines(yard.sandbox.kind, cell, network=True)
-    assert not confines(yard.sandbox.kind, wide, network=False)
+async def test_only_enforced_limits_count_as_confined(sandbox_rig: SandboxRig) -> None:
+    cell = sandbox_rig.sandboxes.scope_for(sandbox_rig.root, sandbox_rig.root)
+    wide = sandbox_rig.sandboxes.scope_for(sandbox_rig.home, sandbox_rig.home)
+    assert confines(sandbox_rig.sandbox.kind, cell, network=False) == (
+        sandbox_rig.sandbox.kind == "bubblewrap"
+    )
+    assert not confines(sandbox_rig.sandbox.kind, cell, network=True)
+    assert not confines(sandbox_rig.sandbox.kind, wide, network=False)
 
 
-async def test_the_approval_names_the_limits_of_the_command(walled: Yard, home: Path) -> None:
+async def test_the_approval_names_the_limits_of_the_command(bubblewrap_rig: SandboxRig, home: Path) -> None:
     async def approval_of(box: ToolRegistry, **more: object) -> tuple[bool, str, str]:
         ask = await box.approval(make_call("run_command", command="make", **more))
         assert isinstance(ask, ApprovalRequest)
         assert ask.detail == "make"
         return ask.confined, ask.subject, ask.summary
 
-    assert await approval_of(walled.box) == (
+    assert await approval_of(bubblewrap_rig.box) == (
         True,
         "make",
         "Run a command in the workspace. Sandboxed (bubblewrap): writes only in the workspace; no network.",
     )
-    assert (await approval_of(walled.box, network=True))[:2] == (False, "make  # with network")
-    walled.grants = ToolGrants(sandbox=False)
-    assert (await approval_of(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
+    assert (await approval_of(bubblewrap_rig.box, network=True))[:2] == (False, "make  # with network")
+    bubblewrap_rig.grants = ToolGrants(sandbox=False)
+    assert (await approval_of(bubblewrap_rig.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
     bare = make_tools(home / "work", sandbox_provider=no_sandbox_provider())
     assert (await approval_of(bare))[2].endswith(
         "Not sandboxed: it can do anything you can, on this computer and the network."

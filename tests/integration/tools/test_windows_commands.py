@@ -50,7 +50,7 @@ async def test_background_processes_are_named_and_killed(tmp_path: Path) -> None
     done = await ran(f'start /b "" "{sys.executable}" writes.py beat >nul', tmp_path)
     assert time.monotonic() - started < 30
     assert any("python" in name.lower() for name in done.orphan_names)
-    assert not await beats(tmp_path / "beat")
+    assert not await is_writing(tmp_path / "beat")
 
 
 async def test_stopping_kills_the_process_tree_and_keeps_its_output(tmp_path: Path) -> None:
@@ -62,17 +62,17 @@ async def test_stopping_kills_the_process_tree_and_keeps_its_output(tmp_path: Pa
     done = await task
     assert done.ending == "stopped"
     assert b"begun" in done.output
-    assert not await beats(tmp_path / "beat")
+    assert not await is_writing(tmp_path / "beat")
 
 
 async def test_a_time_limit_kills_the_process_tree(tmp_path: Path) -> None:
     (tmp_path / "writes.py").write_text(WRITES)
     done = await ran(f'cmd /c ""{sys.executable}" writes.py beat"', tmp_path, seconds=3)
     assert done.ending == "late"
-    assert not await beats(tmp_path / "beat")
+    assert not await is_writing(tmp_path / "beat")
 
 
-async def beats(path: Path) -> bool:
+async def is_writing(path: Path) -> bool:
     """Whether the program that writes into a file still runs."""
     before = await asyncio.to_thread(decode_output, path)
     await asyncio.sleep(1)

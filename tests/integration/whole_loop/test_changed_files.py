@@ -12,7 +12,7 @@ from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.loop_rig import LoopRig, loop_rig
-from tests.support.prompted_calls import Caller
+from tests.support.prompted_calls import CallingModel
 
 
 async def ask(rig: LoopRig, *calls: tuple[str, dict[str, Any]]) -> list[FilesChanged]:
@@ -34,7 +34,7 @@ def run(command: str) -> tuple[str, dict[str, Any]]:
 
 async def test_a_command_that_changes_what_was_read_is_noticed(tmp_path: Path) -> None:
     """Once, with the call that did it; not what it only touched; what an edit changes is known without it."""
-    async with loop_rig(tmp_path, Caller()) as rig:
+    async with loop_rig(tmp_path, CallingModel()) as rig:
         for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
             (rig.root / name).write_text(f"1\n2\n{name}\n")
         edit = ("edit_file", {"path": "d.txt", "old_text": "1", "new_text": "one"})
@@ -57,7 +57,7 @@ async def test_a_command_that_changes_what_was_read_is_noticed(tmp_path: Path) -
 
 async def test_what_a_command_prints_is_followed_like_a_read(tmp_path: Path) -> None:
     """In the folder that it runs in; by its edits and by commands."""
-    async with loop_rig(tmp_path, Caller()) as rig:
+    async with loop_rig(tmp_path, CallingModel()) as rig:
         (rig.root / "src").mkdir()
         (rig.root / "src/a.txt").write_text("1\n2\n3\n")
         in_folder = ("run_command", {"command": "cat a.txt", "folder": "src"})
@@ -71,7 +71,7 @@ async def test_what_a_command_prints_is_followed_like_a_read(tmp_path: Path) -> 
 
 async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path) -> None:
     """Before the turn begins, also after a restart: the versions are in the log."""
-    async with loop_rig(tmp_path, Caller()) as rig:
+    async with loop_rig(tmp_path, CallingModel()) as rig:
         (rig.root / "a.txt").write_text("before")
         assert await ask(rig, read("./a.txt"), ("write_file", {"path": "b.txt", "content": "new"})) == []
         (rig.root / "a.txt").write_text("afterwards")

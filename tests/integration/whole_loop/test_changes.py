@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
 from tests.support.file_changes.tree import Tree, walk_tree
 from tests.support.loop_rig import LoopRig, loop_rig
-from tests.support.prompted_calls import Caller
+from tests.support.prompted_calls import CallingModel
 
 TURNS: tuple[tuple[tuple[str, dict[str, Any]], ...], ...] = (
     (
@@ -53,14 +53,14 @@ async def plan_turn(rig: LoopRig, turn: int) -> RevertPlan:
     """Plan to take back a turn."""
     session_id = rig.conversation.session.id
     rows = (await rig.workspace.changes.of_session(session_id)).captures
-    selection = RevertSelection(tuple(row.capture for row in rows if row.turn == turn), scope="turn")
+    selection = RevertSelection(tuple(row.capture_id for row in rows if row.turn == turn), scope="turn")
     return await rig.workspace.changes.plan(session_id, selection)
 
 
 async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) -> None:
     """By the tools and by a command; the second turn alone, then the first, then both again."""
     trees = [make_project(tmp_path)]
-    async with loop_rig(tmp_path, Caller(), has_file_history=True) as rig:
+    async with loop_rig(tmp_path, CallingModel(), has_file_history=True) as rig:
         for calls in TURNS:
             await rig.conversation.run(json.dumps(calls))
             trees.append(walk_tree(rig.root))
@@ -101,7 +101,7 @@ async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) 
 async def test_a_stopped_turn_keeps_what_its_command_wrote_and_said(tmp_path: Path) -> None:
     """Its output until then is cached and in the next request, and the file it made can be reverted."""
     make_project(tmp_path)
-    async with loop_rig(tmp_path, Caller(), has_file_history=True) as rig:
+    async with loop_rig(tmp_path, CallingModel(), has_file_history=True) as rig:
         is_begun = asyncio.Event()
         rig.conversation.session.listen(
             lambda update: is_begun.set() if isinstance(update, CallOutput) else None
@@ -126,7 +126,7 @@ async def test_a_stopped_turn_keeps_what_its_command_wrote_and_said(tmp_path: Pa
 async def test_the_first_turn_is_reverted_below_the_second_and_the_users_edit(tmp_path: Path) -> None:
     """Where lines of the same file changed later, both are merged if the user says so; theirs stay."""
     make_project(tmp_path)
-    async with loop_rig(tmp_path, Caller(), has_file_history=True) as rig:
+    async with loop_rig(tmp_path, CallingModel(), has_file_history=True) as rig:
         for calls in TURNS:
             await rig.conversation.run(json.dumps(calls))
         with (rig.root / "a.txt").open("a") as file:
@@ -149,7 +149,7 @@ async def test_the_first_turn_is_reverted_below_the_second_and_the_users_edit(tm
 async def test_what_a_subagent_changed_is_in_its_parents_list(tmp_path: Path) -> None:
     """In the turn that started it; and it comes back with that turn."""
     before = make_project(tmp_path)
-    async with loop_rig(tmp_path, Caller(), has_file_history=True) as rig:
+    async with loop_rig(tmp_path, CallingModel(), has_file_history=True) as rig:
         prompt = json.dumps([("run_command", {"command": "echo sub > sub.txt && rm c.txt"})])
         await rig.conversation.run("[]")
         await rig.conversation.subagents.run(prompt, call_id="call_0")

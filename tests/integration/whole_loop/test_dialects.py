@@ -59,9 +59,8 @@ class Worker:
         self.steps, self._number = steps, itertools.count()
 
     def __call__(self, request: dict[str, Any], seal: str = "sealed") -> Reply:
-        """Return the next step; a request without tools gets a text."""
-        number = next(self._number)
-        if not request.get("tools") or number % (self.steps + 1) == self.steps:
+        """Return the next step; a request without tools gets a text, and is no step."""
+        if not request.get("tools") or (number := next(self._number)) % (self.steps + 1) == self.steps:
             return text_reply("All read.")
         paths = (f"f{number % 40}.txt", f"f{(number + 1) % 40}.txt")
         calls = (Call("read_file", json.dumps({"path": path})) for path in paths)
@@ -70,7 +69,7 @@ class Worker:
         )
 
 
-class Speaking:
+class DialectConversation:
     """A conversation in any dialect; each has its own server."""
 
     def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: HttpClient) -> None:
@@ -109,15 +108,17 @@ async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
 
 
 @pytest.fixture
-async def speaking(rig: LoopRig) -> AsyncIterator[Speaking]:
+async def speaking(rig: LoopRig) -> AsyncIterator[DialectConversation]:
     http = HttpClient()
     async with AsyncExitStack() as stack:
-        yield Speaking(rig, stack, http)
+        yield DialectConversation(rig, stack, http)
         await http.aclose()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-async def test_a_long_turn_with_rewrites(rig: LoopRig, speaking: Speaking, dialect: DialectCase) -> None:
+async def test_a_long_turn_with_rewrites(
+    rig: LoopRig, speaking: DialectConversation, dialect: DialectCase
+) -> None:
     await speaking.use(dialect)
     assert await rig.conversation.run("Read them all.") == TurnEnded("done")
     assert speaking.problems() == []
@@ -132,7 +133,9 @@ async def test_a_long_turn_with_rewrites(rig: LoopRig, speaking: Speaking, diale
         )
 
 
-async def test_a_session_can_change_its_dialect_between_turns(rig: LoopRig, speaking: Speaking) -> None:
+async def test_a_session_can_change_its_dialect_between_turns(
+    rig: LoopRig, speaking: DialectConversation
+) -> None:
     for dialect in (*DIALECTS, *reversed(DIALECTS)):
         await speaking.use(dialect, steps=4)
         assert await rig.conversation.run(f"Go on in {dialect.name}.") == TurnEnded("done")

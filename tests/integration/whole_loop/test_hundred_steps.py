@@ -52,7 +52,7 @@ async def test_a_hundred_steps_with_little_room(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Departure:
+class RemovedMessages:
     """What left the window before one request, and what else could have: messages by seq.
 
     `before` is the session before it.
@@ -63,15 +63,17 @@ class Departure:
     could_leave: frozenset[int]
 
     @property
-    def stayed(self) -> frozenset[int]:
+    def not_removed(self) -> frozenset[int]:
         """Return what could have left and did not."""
         return self.could_leave - self.left
 
     def __str__(self) -> str:
-        return f"before e{self.before.last_seq + 1}: {sorted(self.left)} left, {sorted(self.stayed)} stayed"
+        return (
+            f"before e{self.before.last_seq + 1}: {sorted(self.left)} left, {sorted(self.not_removed)} stayed"
+        )
 
 
-def departures(log: Sequence[RecordedEvent]) -> Iterator[Departure]:
+def departures(log: Sequence[RecordedEvent]) -> Iterator[RemovedMessages]:
     """Yield what each rewrite took out of the window; those before one request are one."""
     transcript = Transcript()
     before: Transcript | None = None
@@ -80,8 +82,8 @@ def departures(log: Sequence[RecordedEvent]) -> Iterator[Departure]:
             before = before or transcript.fork()
         elif isinstance(entry.event, AssistantSpoke | UserSpoke) and before is not None:
             could = standing(before)
-            stayed = standing(transcript)
-            yield Departure(before, could - stayed, leavable(before, could))
+            not_removed = standing(transcript)
+            yield RemovedMessages(before, could - not_removed, removable(before, could))
             before = None
         transcript.apply(entry)
 
@@ -97,7 +99,7 @@ def standing(transcript: Transcript) -> frozenset[int]:
     )
 
 
-def leavable(transcript: Transcript, seqs: frozenset[int]) -> frozenset[int]:
+def removable(transcript: Transcript, seqs: frozenset[int]) -> frozenset[int]:
     """Return those of them that are neither of the newest steps nor recalled just now."""
     items = [item for seq in seqs if (item := transcript.item(seq)) is not None]
     return frozenset(
@@ -119,7 +121,7 @@ def left_before_stale(log: Sequence[RecordedEvent]) -> Iterator[str]:
         start = transcript.user_items[-1].seq
         stale = transcript.superseded.keys() - transcript.in_work
         fresh = {seq for seq in departure.left if seq > start} - transcript.superseded.keys()
-        if fresh and any(seq in stale and seq > start for seq in departure.stayed):
+        if fresh and any(seq in stale and seq > start for seq in departure.not_removed):
             yield str(departure)
 
 
@@ -128,7 +130,7 @@ def left_before_older(log: Sequence[RecordedEvent]) -> Iterator[str]:
     for departure in departures(log):
         in_work = departure.before.in_work
         newest = max((seq for seq in departure.left if seq in in_work), default=0)
-        if any(seq < newest and seq not in in_work for seq in departure.stayed):
+        if any(seq < newest and seq not in in_work for seq in departure.not_removed):
             yield str(departure)
 
 

@@ -37,7 +37,7 @@ def fill(root: Path) -> dict[str, bytes]:
     return files
 
 
-class Chooser:
+class FormChoosingModel:
     """Plays the model: reads the files at once, chooses each form, recalls incomplete ones."""
 
     def __init__(self, question: Reply, extract: Reply) -> None:
@@ -82,7 +82,7 @@ def stored_forms(rig: LoopRig) -> list[tuple[str, str]]:
 
 async def test_each_form_leads_back_to_the_original_bytes(tmp_path: Path) -> None:
     """Extract, preview and full: an incomplete one is recalled by the marker at its end."""
-    model = Chooser(
+    model = FormChoosingModel(
         StreamedReply(
             Text("1: compact: who the harbour master is\n2: preview\n3: full"),
             usage=TokenCounts(4_200, 20, 2_050),
@@ -111,7 +111,7 @@ async def test_each_form_leads_back_to_the_original_bytes(tmp_path: Path) -> Non
 
 async def test_the_fork_starts_with_the_bytes_of_the_request_before_it(tmp_path: Path) -> None:
     """So the provider has it cached; the request after it has nothing of the question."""
-    model = Chooser(text_reply("1: full\n2: full\n3: full"), text_reply(""))
+    model = FormChoosingModel(text_reply("1: full\n2: full\n3: full"), text_reply(""))
     async with loop_rig(tmp_path, model, POLICY) as rig:
         fill(rig.root)
         assert (await rig.conversation.run("Read them.")).how == "done"
@@ -130,7 +130,7 @@ async def test_a_stop_during_intake_keeps_everything(tmp_path: Path, silent: str
     question = (
         StreamedReply(Hang()) if silent == "question" else text_reply("1: compact: names\n2: full\n3: full")
     )
-    async with loop_rig(tmp_path, Chooser(question, StreamedReply(Hang())), POLICY) as rig:
+    async with loop_rig(tmp_path, FormChoosingModel(question, StreamedReply(Hang())), POLICY) as rig:
         files = fill(rig.root)
         await rig.conversation.send("Read them.")
         await rig.server.waiting.wait()

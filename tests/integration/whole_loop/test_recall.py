@@ -34,12 +34,12 @@ HASH = re.compile(r'recall_cached_content\("([0-9a-f]{12,64})"\)')
 
 def fill(root: Path) -> bytes:
     """A project with a fact in the middle of one file, and logs that are larger than the window together."""
-    rnd = random.Random(7)
+    rng = random.Random(7)
     words = ["tide", "gauge", "level", "spring", "neap", "harbour", "reading", "drift", "ebb", "flood"]
     for part in range(48):
-        lines = [f"{part:02} {n:03} {' '.join(rnd.choices(words, k=9))}" for n in range(55)]
+        lines = [f"{part:02} {n:03} {' '.join(rng.choices(words, k=9))}" for n in range(55)]
         (root / f"log_{part:02}.txt").write_text("\n".join(lines) + "\n")
-    lines = [f"{n:03} {' '.join(rnd.choices(words, k=6))}" for n in range(60)]
+    lines = [f"{n:03} {' '.join(rng.choices(words, k=6))}" for n in range(60)]
     lines.insert(31, f"the code of the vault is {CODE}")
     vault = "\r\n".join(lines).encode()  # line ends that a careless way back would change
     (root / "vault.txt").write_bytes(vault)

@@ -17,7 +17,7 @@ from tests.support.loop_rig import WORKSPACE, LoopRig, lint_wire, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, Wait, text_reply
 
 
-class Clerk:
+class PromptedModel:
     """Runs its prompt first: one tool call as JSON, then reports the result; `hold` waits."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def holding(rig: LoopRig, name: str, text: str) -> str:
     return digest_of(text.encode())
 
 
-async def answers_in(store: LevelDbStore, session_id: str) -> list[ToolAnswered]:
+async def outputs_in(store: LevelDbStore, session_id: str) -> list[ToolAnswered]:
     """The outputs on record in a session."""
     return [event.event for event in await store.events(session_id) if isinstance(event.event, ToolAnswered)]
 
@@ -57,8 +57,8 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
     async with (
-        loop_rig(tmp_path / "here", Clerk()) as here,
-        loop_rig(tmp_path / "there", Clerk()) as there,
+        loop_rig(tmp_path / "here", PromptedModel()) as here,
+        loop_rig(tmp_path / "there", PromptedModel()) as there,
     ):
         own = holding(here, "vault.txt", "the code here is 4711\n")
         foreign = holding(there, "vault.txt", "the code there is 0815\n")
@@ -67,7 +67,7 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
         run = here.conversation.subagents.run
         text = await run(call_prompt("recall_cached_content", hash=own))
         assert "4711" in text.text
-        (answer,) = await answers_in(here.store, text.session_id)
+        (answer,) = await outputs_in(here.store, text.session_id)
         assert (answer.ok, answer.recalled) == (True, own)
         for prompt in (
             call_prompt("recall_cached_content", hash=foreign),
@@ -76,7 +76,7 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
         ):
             missed = await run(prompt)
             assert "0815" not in missed.text.replace("the code there is 0815", "")
-            (answer,) = await answers_in(here.store, missed.session_id)
+            (answer,) = await outputs_in(here.store, missed.session_id)
             assert answer.recalled == ""
         sent = [
             b"0815\\n" in b"".join(request.received.body for request in rig.chat_requests)
@@ -92,7 +92,7 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
 
 async def test_concurrent_subagents_are_complete_after_a_restart(tmp_path: Path) -> None:
     """Their logs, their outputs and their place behind the parent are on disk; requests were valid."""
-    async with loop_rig(tmp_path, Clerk()) as rig:
+    async with loop_rig(tmp_path, PromptedModel()) as rig:
         digests = [holding(rig, f"part_{number}.txt", f"part {number}\n") for number in range(4)]
         results = await asyncio.gather(
             *(
@@ -118,14 +118,14 @@ async def test_concurrent_subagents_are_complete_after_a_restart(tmp_path: Path)
         assert isinstance(log[0].event, SessionStarted)
         assert log[0].event.parent == parent
         assert log[-1].event == TurnEnded("done")
-        assert [answer.digest for answer in await answers_in(store, session_id)] == [digest]
+        assert [answer.digest for answer in await outputs_in(store, session_id)] == [digest]
         assert await store.get(digest)
     await store.close()
 
 
 async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None:
     """The stored files of a killed app open as an interrupted session of its parent."""
-    clerk = Clerk()
+    clerk = PromptedModel()
     (tmp_path / "after").mkdir()
     async with loop_rig(tmp_path, clerk) as rig:
         scope = TaskScope()
@@ -137,7 +137,7 @@ async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None
         assert (await task).text == "I begin, and end."
         await scope.close()
         parent = rig.conversation.session.id
-    async with loop_rig(tmp_path / "after", Clerk()) as again:
+    async with loop_rig(tmp_path / "after", PromptedModel()) as again:
         workspace = again.workspace
         assert child.id not in {session.id for session in await workspace.sessions()}
         opened = await workspace.open_session(child.id)

@@ -161,11 +161,11 @@ async def test_a_stopped_turn_leaves_the_server_free(server: PeerServer, tmp_pat
     async with at_work(server, tmp_path) as rig:
         came = asyncio.Event()
 
-        def hear(_: str, update: Update) -> None:
+        def on_update(_: str, update: Update) -> None:
             if isinstance(update, ResponseDelta):
                 came.set()
 
-        leave = rig.workspace.listen(hear)
+        leave = rig.workspace.listen(on_update)
         await rig.conversation.send("What does the readme say?")
         await came.wait()
         await rig.conversation.stop()

@@ -48,7 +48,7 @@ def _answer(call_id: str) -> dict[str, Any]:
 generated = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-class Judge:
+class OracleProcess:
     """The oracle process; `problems` is empty for a valid request."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -65,7 +65,7 @@ class Judge:
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
+def judge() -> Iterator[OracleProcess]:
     peers_python = os.environ.get("HELIX_PEERS_PYTHON")
     python = Path(peers_python) if peers_python else ROOT / "build" / "peers" / "python" / "bin" / "python"
     if not python.exists():
@@ -76,7 +76,7 @@ def judge() -> Iterator[Judge]:
         pytest.skip(f"{python} has no {lacking.strip()}: `make test-peers` installs it where it can be")
     command = [str(python), str(JUDGE)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Judge(process)
+        yield OracleProcess(process)
         assert process.stdin is not None
         process.stdin.close()
 
@@ -93,7 +93,7 @@ def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelReq
 
 @generated
 @given(histories())
-def test_the_shape_of_chat_completions(judge: Judge, simulator: SessionSimulator) -> None:
+def test_the_shape_of_chat_completions(judge: OracleProcess, simulator: SessionSimulator) -> None:
     for request in requests_of(simulator, "openai-chat"):
         body = _without(json.loads(chat_body(INFO, request)), COMPATIBLE)
         assert judge.problems("openai-chat", body) == []
@@ -101,20 +101,20 @@ def test_the_shape_of_chat_completions(judge: Judge, simulator: SessionSimulator
 
 @generated
 @given(histories())
-def test_the_shape_of_responses(judge: Judge, simulator: SessionSimulator) -> None:
+def test_the_shape_of_responses(judge: OracleProcess, simulator: SessionSimulator) -> None:
     for request in requests_of(simulator, "openai-responses"):
         assert judge.problems("openai-responses", json.loads(responses_body(INFO, request))) == []
 
 
 @generated
 @given(histories())
-def test_the_shape_of_messages(judge: Judge, simulator: SessionSimulator) -> None:
+def test_the_shape_of_messages(judge: OracleProcess, simulator: SessionSimulator) -> None:
     for request in requests_of(simulator, "anthropic"):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("anthropic", body) == []
 
 
-def test_the_shape_of_what_is_asked_of_caches(judge: Judge) -> None:
+def test_the_shape_of_what_is_asked_of_caches(judge: OracleProcess) -> None:
     """Keys, retention and breakpoints, of models whose writes are free and of those that they cost."""
     hints = CacheHints("5e55104", (2,), keep_long=True)
     messages = (Message("system", "You help."), Message("user", "[Folded steps]"), Message("user", "Go on."))
@@ -131,7 +131,7 @@ def test_the_shape_of_what_is_asked_of_caches(judge: Judge) -> None:
 
 @generated
 @given(histories())
-def test_the_order_of_chat_completions(judge: Judge, simulator: SessionSimulator) -> None:
+def test_the_order_of_chat_completions(judge: OracleProcess, simulator: SessionSimulator) -> None:
     """In the form that Mistral's own server requires, with its ids of nine characters."""
     for request in requests_of(simulator, "openai-chat"):
         body = json.loads(
@@ -142,7 +142,7 @@ def test_the_order_of_chat_completions(judge: Judge, simulator: SessionSimulator
 
 @generated
 @given(histories())
-def test_the_order_of_the_other_dialects(judge: Judge, simulator: SessionSimulator) -> None:
+def test_the_order_of_the_other_dialects(judge: OracleProcess, simulator: SessionSimulator) -> None:
     """Their requests converted to Chat Completions: the rules for calls and answers are the same."""
     for request in requests_of(simulator, "anthropic"):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
@@ -163,7 +163,7 @@ def test_the_order_of_the_other_dialects(judge: Judge, simulator: SessionSimulat
         ("anthropic", {"model": "m", "stream": True, "max_tokens": 1, "messages": [_USER], "new": 1}),
     ],
 )
-def test_the_oracle_refuses_invalid_requests(judge: Judge, rule: str, body: Any) -> None:
+def test_the_oracle_refuses_invalid_requests(judge: OracleProcess, rule: str, body: Any) -> None:
     assert judge.problems(rule, body)
 
 

@@ -62,13 +62,13 @@ async def _play_turns(rig: WindowRig, turns: int) -> None:
 async def _churn_rows(rig: WindowRig, times: int) -> int:
     """Let rows come, go and be scrolled; returns at once, how many rows there are then."""
     rows = [*rows_of_all_kinds(), *rows_of_subagents()]
-    board = rig.chat.view.chat_viewport
+    viewport = rig.chat.view.chat_viewport
 
     async def stir() -> None:
         for number in range(times):
             rig.chat.model.reset(rows[number % len(rows) :] or rows)
-            board.scroll_layout.scroll_to(board.scroll_layout.heights.total * (number % 10) / 10)
-            board.refresh()
+            viewport.scroll_layout.scroll_to(viewport.scroll_layout.heights.total * (number % 10) / 10)
+            viewport.refresh()
             await asyncio.sleep(0)
 
     rig.context.actions.start(stir(), "stir")

@@ -148,13 +148,13 @@ class DesktopUser:
         ends = time.monotonic() + WAIT_S
         patience = 1.0
         while True:
-            began = time.monotonic()
+            started_at_s = time.monotonic()
             self.look()
             if found := holds():
                 return found
             assert time.monotonic() < ends, f"never visible: {what}"
             # A look keeps the app busy: let it work, too, and longer the longer it takes.
-            time.sleep(max(_POLL_S, patience * (time.monotonic() - began)))
+            time.sleep(max(_POLL_S, patience * (time.monotonic() - started_at_s)))
             patience = min(_MOST_PATIENCE, patience * 1.5)
 
     def see(self, role: str, name: str = "", inside: str = "") -> Node:

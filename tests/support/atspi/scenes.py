@@ -80,13 +80,13 @@ async def _rows(rig: WindowRig, above: float) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _chat_rows(rig: WindowRig, rows: list[Row], above: float = 0.0) -> AsyncIterator[QWidget]:
     rig.chat.model.reset(rows)
-    board = rig.chat.view.chat_viewport
-    board.set_following(False)
-    board.scroll_layout.scroll_to(board.scroll_layout.heights.total * above)
-    board.refresh()
+    viewport = rig.chat.view.chat_viewport
+    viewport.set_following(False)
+    viewport.scroll_layout.scroll_to(viewport.scroll_layout.heights.total * above)
+    viewport.refresh()
     rig.composer.editor.setFocus()
     yield rig.window
-    board.go_to_end()
+    viewport.go_to_end()
 
 
 @asynccontextmanager
@@ -186,7 +186,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         rig.composer.set_text("")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         await services.save_settings(settings)
 
 
@@ -397,7 +397,7 @@ def _front_dialog() -> QWidget | None:
 
 
 def _ask_removal(rig: WindowRig) -> Coroutine[Any, Any, str]:
-    choices = (dialogs.Choice("yes", "Remove", "danger"), dialogs.Choice("no", "Cancel"))
+    choices = (dialogs.DialogChoice("yes", "Remove", "danger"), dialogs.DialogChoice("no", "Cancel"))
     return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
 
 

@@ -60,7 +60,7 @@ _CALLS = frozenset(
 _FUNCTIONS = frozenset(("rename_new", "exchange", "record_decided", "acknowledge"))
 
 
-class Killer:
+class ProcessKiller:
     """Ends the process at the step of this number: before a call that writes, or looks at the disk."""
 
     def __init__(self, step: int) -> None:
@@ -84,7 +84,7 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def work(folder: Path, seed: int, killer: Killer) -> None:
+async def work(folder: Path, seed: int, killer: ProcessKiller) -> None:
     """Check what is there, then change, capture, record and revert until the end comes."""
     root = folder / "work"
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
@@ -162,7 +162,7 @@ def run_killed(folder: Path, seed: int, step: int) -> int:
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
-    killer = Killer(step)
+    killer = ProcessKiller(step)
     threading.setprofile(killer.watch)
     sys.setprofile(killer.watch)
     asyncio.run(work(folder, seed, killer))

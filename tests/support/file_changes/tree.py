@@ -29,13 +29,13 @@ class Folder(NamedTuple):
     mode: int = 0o755
 
 
-class Special(NamedTuple):
+class SpecialFile(NamedTuple):
     """A pipe, socket or device, by its type bits."""
 
     kind: int
 
 
-Entry = File | Link | Folder | Special
+Entry = File | Link | Folder | SpecialFile
 Tree = dict[str, Entry]
 """What stands at paths, by components joined with `/`; a name that is no Unicode has surrogates."""
 
@@ -53,7 +53,7 @@ def make_tree(root: Path, sketch: Sketch) -> None:
                 place.mkdir(exist_ok=True)
             case Link(target):
                 place.symlink_to(target)
-            case Special(kind):
+            case SpecialFile(kind):
                 os.mknod(place, kind | 0o600)
             case _:
                 file = entry if isinstance(entry, File) else File(_bytes(entry))
@@ -108,7 +108,7 @@ def read_entry(place: Path) -> Entry:
     if stat.S_ISDIR(status.st_mode):
         return Folder(mode)
     if not stat.S_ISREG(status.st_mode):
-        return Special(stat.S_IFMT(status.st_mode))
+        return SpecialFile(stat.S_IFMT(status.st_mode))
     with _opened(place, 0o400):
         return File(place.read_bytes(), mode)
 

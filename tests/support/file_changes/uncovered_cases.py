@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 
 from tests.support.file_changes.cases import MAY_READ_ALL, SIZE_LIMIT, ChangeCase, write
-from tests.support.file_changes.tree import Folder, Special
+from tests.support.file_changes.tree import Folder, SpecialFile
 
 _LARGE = SIZE_LIMIT + 1
 
@@ -78,13 +78,13 @@ UNCOVERED_CASES = (
     ),
     ChangeCase(
         "a pipe",
-        {"a.txt": "1\n", "pipe": Special(stat.S_IFIFO)},
+        {"a.txt": "1\n", "pipe": SpecialFile(stat.S_IFIFO)},
         "rm pipe && echo 2 > a.txt",
         uncovered={"pipe": "special"},
     ),
     ChangeCase(
         "a socket",
-        {"a.txt": "1\n", "sock": Special(stat.S_IFSOCK)},
+        {"a.txt": "1\n", "sock": SpecialFile(stat.S_IFSOCK)},
         "echo 2 > a.txt && rm sock",
         uncovered={"sock": "special"},
     ),

@@ -90,7 +90,7 @@ def change(
 
 _FIRST = "Re-render only what changed while the answer streams in"
 _SECOND = "Move the parser into its own module, and delete the old one"
-_STEPS = (
+_CAPTURES = (
     RecordedChanges(
         "c1", "s0", 12, 0, 1, 9, _FIRST, "tool", "call1",
         "edit_file", "src/helix/ui/chat/stream.py", changes=(change("src/helix/ui/chat/stream.py"),),
@@ -137,13 +137,13 @@ _STEPS = (
         changes=(change("tests/ui/chat/test_stream.py", AFTER, None),), removed_lines=48,
     ),
 )  # fmt: skip
-STEPS = tuple(
+CAPTURES = tuple(
     msgspec.structs.replace(
-        step,
-        at_ms=NOW_MS - 45 * _MINUTE_MS + step.at_ms,
-        reverted=("tests/ui/chat/test_stream.py",) * (step.capture == "c2"),
+        capture,
+        at_ms=NOW_MS - 45 * _MINUTE_MS + capture.at_ms,
+        reverted=("tests/ui/chat/test_stream.py",) * (capture.capture_id == "c2"),
     )
-    for step in _STEPS
+    for capture in _CAPTURES
 )
 COVERAGE = FileCoverage(
     12_345,
@@ -167,23 +167,23 @@ COPYING = FileCoverage(
 )
 
 
-def session_changes(steps: Iterable[RecordedChanges] = STEPS) -> SessionChanges:
+def session_changes(captures: Iterable[RecordedChanges] = CAPTURES) -> SessionChanges:
     """The changes of a session, with their files."""
-    steps = tuple(steps)
+    captures = tuple(captures)
     files: dict[str, FileSummary] = {}
-    for step in steps:
-        for each in step.changes:
+    for capture in captures:
+        for each in capture.changes:
             previous = files.get(each.path)
             files[each.path] = FileSummary(
                 each.path,
                 previous.before if previous else each.before,
                 each.after,
-                (*(previous.captures if previous else ()), step.capture),
+                (*(previous.capture_ids if previous else ()), capture.capture_id),
                 _status(each.path),
-                step.source == "outside" or (previous is not None and previous.by_user),
+                capture.source == "outside" or (previous is not None and previous.by_user),
                 each.is_covered and (previous is None or previous.is_covered),
             )
-    return SessionChanges("s0", steps, tuple(files.values()))
+    return SessionChanges("s0", captures, tuple(files.values()))
 
 
 _STATUSES: dict[str, ChangedFileStatus] = {
@@ -209,10 +209,10 @@ def many_changes(count: int = 500) -> ChangesState:
         for number in range(count)
     )
     changes = tuple(map(change, paths))
-    step = msgspec.structs.replace(
-        STEPS[2], others=(), changes=changes, added_lines=4 * count, removed_lines=3 * count
+    capture = msgspec.structs.replace(
+        CAPTURES[2], others=(), changes=changes, added_lines=4 * count, removed_lines=3 * count
     )
-    return ChangesState(group_changes(session_changes([step])), replace_coverage())
+    return ChangesState(group_changes(session_changes([capture])), replace_coverage())
 
 
 def replace_coverage() -> FileCoverage:

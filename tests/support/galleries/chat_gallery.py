@@ -325,7 +325,7 @@ def _divider_rows() -> list[Row]:
         DividerRow(
             row_key("d9"),
             "left_out",
-            "9 steps removed to fit the context window · saved 40k tokens",
+            "Removed to fit the context window: 9 messages, 14 tool calls · saved 40k tokens",
             actions=back,
         ),
         DividerRow(row_key("d10"), "pin", pinned, actions=(ShowInChat(37),), is_quiet=True),

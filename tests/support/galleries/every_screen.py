@@ -29,13 +29,13 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
-from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
+from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS
 from helix_desktop.ui.inspector.request.document import RequestDocument, RequestPart
@@ -349,7 +349,7 @@ def _request_window(window: QWidget) -> RequestWindow:
 
 def _question_screens(window: QWidget) -> Iterator[Screen]:
     choices = tuple(
-        Choice(name, half_longer(words))
+        DialogChoice(name, half_longer(words))
         for name, words in (("", "Cancel"), ("stop", "Stop and delete"), ("keep", "Keep them running"))
     )
     what, why = half_longer("Delete this session?"), half_longer("It moves to the trash for 30 days.")

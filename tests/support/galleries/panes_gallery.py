@@ -29,7 +29,7 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
 from helix_desktop.ui.timeline.cards import SweepView

@@ -25,7 +25,7 @@ from helix_desktop.ui.cache.rows import (
     HandoverLink,
 )
 from helix_desktop.ui.inspector.from_window import policy_levels
-from helix_desktop.ui.inspector.rows import (
+from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     ForecastPart,
     InspectorState,
@@ -325,7 +325,7 @@ def fold_card(number: int, seq: int, **changes: object) -> FoldCard:
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "kind": "fold", "steps": 28,
         "before": 9_900, "after": 790, "first_seq": 12, "last_seq": 148, "text": _FOLD_NOTE,
-        "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
+        "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "messages": "9 messages",
     }  # fmt: skip
     return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
@@ -481,7 +481,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
         policy_levels(PROFILES["balanced"], 0.85), "Compacts at 85 % · 5.8k left",
-        "The provider counts 1.24 × Helix's count (median of 5 reports)",
+        "The provider counts about 1.25 × Helix's count (median of 5 reports)",
         "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
         "(9.1k → 1.2k tokens)",
         "A note replaces old steps in about 6 model calls (\N{MINUS SIGN}8.2k tokens of about 18.9k by then)",

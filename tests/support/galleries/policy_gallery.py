@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
-from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice
+from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
 from helix_desktop.ui.settings.policy.form import policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.words.policies import policy_name
@@ -41,10 +41,10 @@ def sample_replay(tokens_after: int, sweep_every: int, *, is_exact: bool = True)
     )
 
 
-def sample_comparison(*, is_exact: bool = True) -> Comparison:
+def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
     """Return an edited policy beside the one in use."""
     names = {"edited": EDITED, "in_use": PROFILES["balanced"], "lean": PROFILES["lean"]}
-    return Comparison(
+    return PolicyComparison(
         tuple(PolicyChoice(key, policy_name(policy)) for key, policy in names.items()),
         "edited",
         "in_use",

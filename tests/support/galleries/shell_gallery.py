@@ -17,14 +17,14 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, SentDraft
+from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
@@ -219,7 +219,7 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
     """Save the settings' pages, the guide and both questions."""
     dialog = make_settings(window)
     dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.commands))}
-    choices = (Choice("cancel", "Cancel"), Choice("remove", "Remove from list", "danger"))
+    choices = (DialogChoice("cancel", "Cancel"), DialogChoice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
         window,
         "Remove Invoices from Helix?",
@@ -330,13 +330,13 @@ def _lay_out(window: MainWindow) -> None:
 
 def _show_folder_drop(window: MainWindow) -> None:
     _lay_out(window)
-    window.drops.hint.show_words("Drop to open “weather-bot” as a workspace")
+    window.drops.hint.show_text("Drop to open “weather-bot” as a workspace")
 
 
 def _show_wrong_drop(window: MainWindow) -> None:
     _lay_out(window)
     words = "Only a folder can be opened here. Drop files, text and cached outputs on the chat."
-    window.drops.hint.show_words(words, is_refusal=True)
+    window.drops.hint.show_text(words, is_refusal=True)
 
 
 STATES: dict[str, Callable[[MainWindow], None]] = {

@@ -52,8 +52,8 @@ class McpRig:
         self.tools = Toolset(self.hub)
         self.hub.on_tools_changed = self.tools.refresh
 
-    async def _secrets(self, entry: McpServerConfig) -> Mapping[str, str]:
-        return {name: self.secrets[name] for name in entry.secret_names if name in self.secrets}
+    async def _secrets(self, config: McpServerConfig) -> Mapping[str, str]:
+        return {name: self.secrets[name] for name in config.secret_names if name in self.secrets}
 
     def _on_changed(self) -> None:
         self.change_count += 1

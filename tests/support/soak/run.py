@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_updates import CallStarted, ErrorRaised, EventRecorded, ResponseDelta, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
@@ -184,11 +184,11 @@ class SoakRun:
         """Begin a turn and stop it as soon as something of it is seen."""
         started = asyncio.Event()
 
-        def hear(_: str, update: Update) -> None:
+        def on_update(_: str, update: Update) -> None:
             if isinstance(update, ResponseDelta | CallStarted):
                 started.set()
 
-        leave = workspace.listen(hear)
+        leave = workspace.listen(on_update)
         try:
             await conversation.send(text)
             async with asyncio.timeout(_STOP_TIMEOUT_S):

@@ -45,16 +45,16 @@ async def write_commits(
     folder: Path, expected: ExpectedState, commits: int, seed: int = 1, close: bool = True
 ) -> LevelDbStore:
     """Commit to three sessions and a branch, and record the data; close the store unless not `clean`."""
-    rnd = random.Random(seed)
+    rng = random.Random(seed)
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for _ in range(commits):
-        session_id = rnd.choice(["one", "two", "a/b", "branch"])
+        session_id = rng.choice(["one", "two", "a/b", "branch"])
         log = expected.events.setdefault(session_id, [])
         if session_id == "branch" and not log:
             log += await _branch(store, expected.events.get("one", []))
         seq = len(log) + 1
-        data = rnd.randbytes(rnd.choice([0, 40, 300, 5000])) if rnd.random() < 0.95 else _large_content(rnd)
-        event = rnd.choice(
+        data = rng.randbytes(rng.choice([0, 40, 300, 5000])) if rng.random() < 0.95 else _large_content(rng)
+        event = rng.choice(
             [tool_answer_event(seq, data), handover_event(seq, data), user_message_event(seq, "words " * 20)]
         )
         line = make_summary(session_id, seq, f"title of {session_id}")

@@ -29,9 +29,9 @@ _LARGE_CONTENT = b"a line of a large output\n" * 60_000  # in chunks, and small 
 
 def contents_by_placeholder() -> dict[str, bytes]:
     """Return the contents by their placeholder digest in the golden events: 64 times the same digit."""
-    rnd = random.Random(1)
+    rng = random.Random(1)
     contents = {digit * 64: f"output {digit}\n".encode() * 40 for digit in "0123456789abcdef"}
-    return contents | {"a" * 64: rnd.randbytes(3000), "b" * 64: _LARGE_CONTENT, "c" * 64: b""}
+    return contents | {"a" * 64: rng.randbytes(3000), "b" * 64: _LARGE_CONTENT, "c" * 64: b""}
 
 
 def session_events() -> dict[str, list[RecordedEvent]]:

@@ -104,13 +104,13 @@ def _size(path: Path) -> int:
 
 def expected_state_after(groups: int, max_content_bytes: int) -> ExpectedState:
     """Return what the first groups put into the store."""
-    truth = ExpectedState()
+    expected = ExpectedState()
     for session_id in SESSIONS:
         for seq in range(1, groups + 1):
             data = content_bytes(session_id, seq, max_content_bytes)
-            truth.events.setdefault(session_id, []).append(tool_answer_event(seq, data))
-            truth.contents[digest_of(data)] = data
-    return truth
+            expected.events.setdefault(session_id, []).append(tool_answer_event(seq, data))
+            expected.contents[digest_of(data)] = data
+    return expected
 
 
 async def check_after_power_loss(folder: Path, acknowledged: int, max_content_bytes: int) -> None:

@@ -21,9 +21,9 @@ SESSIONS = ("one", "two", "three")
 
 def content_bytes(session_id: str, seq: int, max_bytes: int) -> bytes:
     """The content that a session's event of this seq names: half of it compresses."""
-    rnd = random.Random(f"{session_id}/{seq}")
-    size = rnd.choice([0, 60, 2000, 30_000, max_bytes])
-    return f"{session_id} {seq} ".encode() + rnd.randbytes(size // 2) + b"abcd" * (size // 8)
+    rng = random.Random(f"{session_id}/{seq}")
+    size = rng.choice([0, 60, 2000, 30_000, max_bytes])
+    return f"{session_id} {seq} ".encode() + rng.randbytes(size // 2) + b"abcd" * (size // 8)
 
 
 async def main() -> None:

@@ -20,9 +20,9 @@ from tests.support.store.builders import make_content, make_summary, tool_answer
 
 def content_bytes(session_id: str, seq: int) -> bytes:
     """The content that a session's event of this seq names; now and then large enough for chunks."""
-    rnd = random.Random(f"{session_id}/{seq}")
-    size = rnd.choice([50, 3000, 40_000, 40_000, 1_500_000 if seq % 10 == 0 else 9000])
-    return f"{session_id} {seq} ".encode() + rnd.randbytes(size // 4) * 4
+    rng = random.Random(f"{session_id}/{seq}")
+    size = rng.choice([50, 3000, 40_000, 40_000, 1_500_000 if seq % 10 == 0 else 9000])
+    return f"{session_id} {seq} ".encode() + rng.randbytes(size // 4) * 4
 
 
 async def append_commits(store: LevelDbStore, session_id: str) -> None:

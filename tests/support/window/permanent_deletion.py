@@ -17,8 +17,8 @@ from tests.support.window.window_rig import WindowRig, until
 
 async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     """Of two outputs one is deleted after a question; then a session with its output, and its Undo."""
-    for answer, left in (("cancel", 2), ("delete", 1)):
-        assert "This deletes 1 cached output, which frees " in await _answer(dialog, answer)
+    for choice, left in (("cancel", 2), ("delete", 1)):
+        assert "This deletes 1 cached output, which frees " in await answer_question(dialog, choice)
         await until(partial(_has_items, dialog, left), "the answer")
     store, content = rig.workspace.store, make_content(b"only here")
     await store.commit(
@@ -29,7 +29,7 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     undos = DELETED_SESSION, "cleanup"
     for banner_id in undos:
         rig.window.banners.show_banner(Banner(banner_id, "info", "Moved", workspace_id=rig.workspace.id))
-    question = await _answer(dialog, "delete")
+    question = await answer_question(dialog, "delete")
     assert "This deletes 1 session with its messages · 1 cached output, " in question
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
@@ -43,11 +43,11 @@ def _has_items(dialog: TrashDialog, count: int) -> bool:
     return dialog.entry_list.count() == count
 
 
-async def _answer(dialog: TrashDialog, answer: str) -> str:
-    """Delete what is selected, answer the question, and return its words."""
-    press(dialog, "delete_permanently")
+async def answer_question(dialog: TrashDialog, choice: str, button: str = "delete_permanently") -> str:
+    """Press a button, answer the question, and return its words."""
+    press(dialog, button)
     await until(lambda: any(box.isVisible() for box in dialog.findChildren(QuestionDialog)), "the question")
     question = dialog.findChildren(QuestionDialog)[-1]
     words = labels(question)
-    press(question, answer)
+    press(question, choice)
     return words

@@ -6,7 +6,7 @@ from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.session.composer.outgoing import OutgoingMessage
-from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
+from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from tests.support.window.window_rig import WindowRig
 
 
@@ -21,8 +21,8 @@ async def add_unsaved_draft(rig: WindowRig, session_id: str, text: str) -> None:
     error = StoreWriteFailed(verbatim("The disk is full."))
     draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
     composer = rig.wiring.session_controller.composer
-    async with composer._locks[session_id]:  # its draft may still be on its way to the store
-        composer.unsaved.add(draft)
+    async with composer.drafts._locks[session_id]:  # its draft may still be on its way to the store
+        composer.drafts.unsaved.add(draft)
 
 
 def add_late_message(rig: WindowRig, text: str) -> OutgoingMessage:

@@ -33,7 +33,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.ui.chat.actions import Answer, Decide
+from helix_desktop.ui.chat.actions import ApprovalAnswer, Decide
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
@@ -242,7 +242,7 @@ class WindowRig:
         cards = [frame for frame in frames if frame.property("role") == "banner" and not frame.isHidden()]
         return "\n".join(card.accessibleName() for card in cards)
 
-    async def answer_approval(self, decision: Answer, rule_index: int = 0) -> ApprovalRow:
+    async def answer_approval(self, decision: ApprovalAnswer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
         approval_row = self.rows(ApprovalRow)[0]

@@ -9,14 +9,16 @@ from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.ui.changes.rows import FileRow, group_changes
 
 A, B = FileState("file", "a", 1, 0o644), FileState("file", "b", 1, 0o644)
-STEP = RecordedChanges("", "s", 1, 1, 1, 1, "", "command")
+CAPTURE = RecordedChanges("", "s", 1, 1, 1, 1, "", "command")
 
 
-def _heads(*steps: tuple[FileChange, ...]) -> dict[str, FileRow]:
-    """Return the rows by file of steps, each a list of changes."""
-    captures = tuple(replace(STEP, capture=f"c{at}", changes=step) for at, step in enumerate(steps))
+def _heads(*lists: tuple[FileChange, ...]) -> dict[str, FileRow]:
+    """Return the rows by file of captures, each by its list of changes."""
+    captures = tuple(
+        replace(CAPTURE, capture_id=f"c{at}", changes=changes) for at, changes in enumerate(lists)
+    )
     files: dict[str, FileSummary] = {}
-    for change in (change for step in steps for change in step):
+    for change in (change for changes in lists for change in changes):
         file = files.get(change.path, FileSummary(change.path, change.before, None, ()))
         files[change.path] = replace(file, after=change.after)
     grouped = group_changes(SessionChanges("s", captures, tuple(files.values())))
@@ -30,14 +32,14 @@ def _moved(source: str, path: str, state: FileState) -> tuple[FileChange, ...]:
 def test_a_moved_file_is_one_row_without_lines() -> None:
     [head] = _heads(_moved("x", "y", A), _moved("y", "z/y", A)).values()
     assert (head.path, head.kind, head.moved_from, head.contents) == ("z/y", "moved", "x", ("a", "a"))
-    assert head.captures == ("c0", "c1")
+    assert head.capture_ids == ("c0", "c1")
 
 
 def test_what_was_changed_before_or_after_it_was_moved_is_in_its_row() -> None:
     [head] = _heads((FileChange("x", A, B),), _moved("x", "y", B)).values()
     assert (head.kind, head.contents, head.paths) == ("moved", ("a", "b"), ("y", "x"))
     [head] = _heads(_moved("x", "y", A), (FileChange("y", A, B),)).values()
-    assert (head.kind, head.contents, head.captures) == ("moved", ("a", "b"), ("c0", "c1"))
+    assert (head.kind, head.contents, head.capture_ids) == ("moved", ("a", "b"), ("c0", "c1"))
 
 
 def test_a_file_that_is_back_or_was_new_is_no_other_ones_origin() -> None:

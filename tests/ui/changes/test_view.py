@@ -63,7 +63,7 @@ def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: 
     page.set_state(ChangesState(group_changes(samples.session_changes([removed])), samples.COVERAGE))
     assert not page.list.isVisible()
     assert page.empty.sentence.startswith("1 step of this session changed files. The file history")
-    others = [step for step in others if step.turn != first.turn]
+    others = [capture for capture in others if capture.turn != first.turn]
     grouped = group_changes(samples.session_changes([removed, *others]))
     page.set_state(ChangesState(grouped, samples.COVERAGE))
     group = next(group for group in grouped.by_turn if not group.rows)
@@ -200,9 +200,9 @@ def test_the_total_is_of_files_as_they_are_now_and_adds_up_with_their_rows(page:
 
 def test_a_session_whose_files_are_all_back_says_so(page: ChangesPage) -> None:
     there_and_back = [
-        msgspec.structs.replace(samples.STEPS[0], changes=(samples.change("a.py"),)),
+        msgspec.structs.replace(samples.CAPTURES[0], changes=(samples.change("a.py"),)),
         msgspec.structs.replace(
-            samples.STEPS[1], changes=(samples.change("a.py", samples.AFTER, samples.BEFORE),)
+            samples.CAPTURES[1], changes=(samples.change("a.py", samples.AFTER, samples.BEFORE),)
         ),
     ]
     grouped = group_changes(samples.session_changes(there_and_back))
@@ -230,10 +230,10 @@ def test_a_turn_shows_what_its_files_gained_and_lost_once_all_are_counted(
 
 
 def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: ChangesPage) -> None:
-    found = msgspec.structs.replace(samples.STEPS[0], is_after_crash=True)
+    found = msgspec.structs.replace(samples.CAPTURES[0], is_after_crash=True)
     grouped = group_changes(samples.session_changes([found]))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
-    page.list.select(f"step:{found.capture}:{found.changes[0].path}")
+    page.list.select(f"step:{found.capture_id}:{found.changes[0].path}")
     notes = [line.text for line in page.detail.findChildren(TextLine)]
     assert any(text.startswith("changed · edit_file · found 45 min ago") for text in notes)
     assert "found at the next start" in str(page.list.currentIndex().data(Qt.ItemDataRole.ToolTipRole))
@@ -242,8 +242,8 @@ def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: Chan
 def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> None:
     page.select("step:c5:src/legacy/render.py")
     page.set_state(samples.changes_state())
-    later = msgspec.structs.replace(samples.STEPS[0], capture="c9", turn=3)
-    more = samples.session_changes([*samples.STEPS, later])
+    later = msgspec.structs.replace(samples.CAPTURES[0], capture_id="c9", turn=3)
+    more = samples.session_changes([*samples.CAPTURES, later])
     page.set_state(replace(samples.changes_state(), grouped=group_changes(more)))
     entry = page.entry
     assert isinstance(entry, FileRow)
@@ -305,31 +305,31 @@ def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page:
 def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
     page: ChangesPage, qtbot: QtBot
 ) -> None:
-    edit = samples.STEPS[0]
+    edit = samples.CAPTURES[0]
     (path, *_) = {change.path for change in edit.changes}
     change = next(change for change in edit.changes if change.path == path)
     back = FileChange(path, change.after, change.before)
 
-    def reverted(capture: str, scope: RevertScope, change: FileChange) -> RecordedChanges:
+    def reverted(capture_id: str, scope: RevertScope, change: FileChange) -> RecordedChanges:
         return msgspec.structs.replace(
-            edit, capture=capture, source="revert", scope=scope, call_id="", changes=(change,)
+            edit, capture_id=capture_id, source="revert", scope=scope, call_id="", changes=(change,)
         )
 
-    steps = [
+    captures = [
         edit,
         reverted("r1", "hunk", back),
         reverted("r2", "redo", change),
         reverted("r3", "rewind", back),
     ]
-    steps[2] = msgspec.structs.replace(steps[2], reverted=(path,))
-    grouped = group_changes(samples.session_changes(steps))
+    captures[2] = msgspec.structs.replace(captures[2], reverted=(path,))
+    grouped = group_changes(samples.session_changes(captures))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     names = [turn_text(group) for group in grouped.by_turn]
     assert names[:3] == ["You: Rewind", "You: Redo", "You: Revert of a part"]
     assert [change_status_text(group) for group in grouped.by_turn] == ["Open", "Undone", "Open", "Open"]
     assert [is_redoable(group) for group in grouped.by_turn] == [True, True, True, False]
     assert [row.path for row in grouped.by_turn[3].rows] == [path]
-    assert [group.selection.captures for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
+    assert [group.selection.capture_ids for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
     page.list.select(grouped.by_turn[0].key)
     assert not page.detail.summary.text(), "the title says it"
     with qtbot.assertNotEmitted(page.change_actions.accept_requested):
@@ -338,12 +338,12 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
 
 def test_a_folder_is_no_file(page: ChangesPage) -> None:
     folder = FileState("folder", mode=0o755)
-    step = msgspec.structs.replace(samples.STEPS[0], changes=(FileChange("empty", None, folder),))
-    grouped = group_changes(samples.session_changes([step]))
+    capture = msgspec.structs.replace(samples.CAPTURES[0], changes=(FileChange("empty", None, folder),))
+    grouped = group_changes(samples.session_changes([capture]))
     assert group_files_text(grouped.by_turn[0]) == "1 folder"
-    change = samples.STEPS[0].changes[0]
+    change = samples.CAPTURES[0].changes[0]
     both = group_changes(
-        samples.session_changes([msgspec.structs.replace(step, changes=(*step.changes, change))])
+        samples.session_changes([msgspec.structs.replace(capture, changes=(*capture.changes, change))])
     )
     assert group_files_text(both.by_turn[0]) == "1 file"
     assert changes_total_text(both, None).startswith("1 file")

@@ -18,9 +18,9 @@ def test_enter_restores_the_first_item_at_once(qtbot: QtBot) -> None:
     qtbot.addWidget(parent)
     dialog = TrashDialog(parent, "app")
     restored: list[list[str]] = []
-    emptied: list[bool] = []
+    deleted: list[list[str]] = []
     dialog.restore_requested.connect(lambda _, sessions: restored.append(sessions))
-    dialog.empty_requested.connect(lambda: emptied.append(True))
+    dialog.delete_requested.connect(lambda _, sessions: deleted.append(sessions))
     with qtbot.waitActive(dialog):
         dialog.show()
     dialog.show_trash(TrashContents((), (SessionSummary("a", "one", 1, 1), SessionSummary("b", "two", 1, 1))))
@@ -28,6 +28,6 @@ def test_enter_restores_the_first_item_at_once(qtbot: QtBot) -> None:
     QTest.keyClick(dialog.entry_list, Qt.Key.Key_Return)
     QTest.keyClick(dialog.entry_list, Qt.Key.Key_Down)
     QTest.keyClick(dialog.entry_list, Qt.Key.Key_Return)
-    assert (restored, emptied) == ([["a"], ["b"]], [])
+    assert (restored, deleted) == ([["a"], ["b"]], [])
     assert dialog.isVisible()
     dialog.close()

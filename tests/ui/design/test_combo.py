@@ -7,12 +7,12 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 
 
 def test_the_wheel_over_a_choice_is_left_to_the_page(qtbot: QtBot) -> None:
     """A setting that comes below the mouse stays as it is, and the keyboard where it was."""
-    combo = Combo()
+    combo = ComboBox()
     combo.addItems(["Balanced", "Lean"])
     qtbot.addWidget(combo)
     with qtbot.waitExposed(combo):

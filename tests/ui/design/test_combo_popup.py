@@ -6,13 +6,13 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.style.stylesheet import Appearance
 
 
 def test_the_last_choice_is_not_cut(qapp: QApplication, qtbot: QtBot) -> None:
     Appearance(qapp).apply_stylesheet()
-    combo = Combo(300)
+    combo = ComboBox(300)
     qtbot.addWidget(combo)
     for name in ("First", "Second", "Third", "Last"):
         combo.addItem(name)

@@ -16,7 +16,7 @@ from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.dialogs import (
-    Choice,
+    DialogChoice,
     ErrorDialog,
     QuestionDialog,
     TextInputDialog,
@@ -31,7 +31,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import until
 
-CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
+CHOICES = (DialogChoice("keep", "Keep"), DialogChoice("drop", "Drop", "danger"))
 
 
 Dialog = TypeVar("Dialog", bound=QWidget)
@@ -54,6 +54,19 @@ def parent(qtbot: QtBot) -> QWidget:
     with qtbot.waitExposed(widget):
         widget.show()
     return widget
+
+
+@pytest.mark.parametrize(("kind", "answer"), [("primary", "do"), ("danger", "no"), ("", "no")])
+def test_the_primary_answer_has_the_keyboard_and_else_the_first(
+    qtbot: QtBot, parent: QWidget, kind: Literal["", "primary", "danger"], answer: str
+) -> None:
+    question = QuestionDialog(
+        parent, "Do it?", "", (DialogChoice("no", "No"), DialogChoice("do", "Do", kind))
+    )
+    qtbot.addWidget(question)
+    with qtbot.waitExposed(question):
+        question.show()
+    assert question.focusWidget() is find_button(question, answer)
 
 
 @pytest.mark.qt_loop

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.changes.reverts.merge_sides import CodeEdit
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.design.fields import Combo, TextArea
+from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import (
@@ -172,7 +172,7 @@ def test_all_lines_of_a_paragraph_end_at_the_same_edge(qtbot: QtBot) -> None:
 
 @pytest.mark.usefixtures("right_to_left")
 def test_the_chevron_of_a_combo_stands_where_its_line_ends(qtbot: QtBot) -> None:
-    combo = Combo()
+    combo = ComboBox()
     qtbot.addWidget(combo)
     combo.addItem("a")
     combo.setStyleSheet(stylesheet(LIGHT))

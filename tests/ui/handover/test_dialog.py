@@ -17,9 +17,9 @@ from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.handover.compare_rows import ComparedPair
+from helix_desktop.ui.handover.compare_data import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, SentDraft, handover_ranges
+from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft, handover_ranges
 from tests.support.galleries.compare_gallery import compare_dialog, edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
 
@@ -138,6 +138,8 @@ def test_all_that_the_model_gets_can_be_read_in_place_of_the_text(dialog: Handov
     page.sent_button.click()
     dialog.editor.appendPlainText("- Mine.")
     assert sizes.text() == f"{SENT.sizes} · before your edits"
+    page.sent_button.click()
+    assert page.sent_view.toPlainText() == f"{SECTIONS}\n- Mine.\nr a.py 9f3ac21e e31", "with the edits"
 
 
 def test_the_reason_for_another_model_is_displayed(dialog: HandoverDialog) -> None:

@@ -16,8 +16,14 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
+from helix_desktop.ui.inspector.inspector_data import (
+    CacheStats,
+    ForecastPart,
+    RowKind,
+    Segment,
+    WindowChangesState,
+)
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
-from helix_desktop.ui.inspector.rows import CacheStats, ForecastPart, RowKind, Segment, WindowChangesState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -126,7 +132,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 
 def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
-    assert pane.ratio.text() == "The provider counts 1.24 × Helix's count (median of 5 reports)"
+    assert pane.ratio.text() == "The provider counts about 1.25 × Helix's count (median of 5 reports)"
     pane.set_state(replace(inspector_state(), ratio=""))
     assert pane.ratio.isHidden()
 
@@ -252,6 +258,9 @@ def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspecto
     """A page over the overview; Esc goes back."""
     pane.show_page("Next request", "system\nYou are an agent.")
     assert pane.page.text.toPlainText() == "system\nYou are an agent."
+    pane.page.show_data(b"a long line of a call " * 40)
+    assert pane.page.text.horizontalScrollBar().maximum() == 0, "the panel is narrow: lines break"
+    pane.show_page("Next request", "system\nYou are an agent.")
     pane.page.copy_content()
     assert QGuiApplication.clipboard().text() == "system\nYou are an agent."
     QTest.keyClick(pane.page.text, Qt.Key.Key_Escape)

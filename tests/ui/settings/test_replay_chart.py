@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice
+from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
 from helix_desktop.ui.settings.policy.replay_chart import ReplayChart, label_top
 
 WINDOW, HANDOVER_AT = 128_000, 108_800
@@ -30,7 +30,7 @@ def test_the_dot_of_a_handover_lies_at_the_drop_above_those_of_the_many_sweeps(
     choices = (PolicyChoice("edited", "Plain"), PolicyChoice("in_use", "Lean"))
     replay = _replay({1: 90_000, 4: 9_000, 5: 12_000}, rewrites)
     other = _replay({1: 5_000, 3: 5_000, 5: 5_000})
-    chart.show_comparison(Comparison(choices, "edited", "in_use", replay, other, "ready", is_one=False))
+    chart.show_comparison(PolicyComparison(choices, "edited", "in_use", replay, other, "ready", is_one=False))
 
     image = chart.grab().toImage()
     places: dict[str, list[int]] = {}

@@ -52,13 +52,13 @@ def test_the_welcome_page_opens_folders_by_the_window_s_own_command(qtbot: QtBot
 
 
 def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:
-    def lefts() -> set[int]:
+    def card_lefts() -> set[int]:
         cards = [frame for frame in window.welcome.findChildren(QFrame) if frame.property("role") == "card"]
         return {card.x() for card in cards}
 
-    assert len(lefts()) == 3
+    assert len(card_lefts()) == 3
     window.resize(620, 700)
-    qtbot.waitUntil(lambda: len(lefts()) == 1)
+    qtbot.waitUntil(lambda: len(card_lefts()) == 1)
 
 
 def test_an_empty_workspace_starts_a_session(qtbot: QtBot, window: MainWindow) -> None:

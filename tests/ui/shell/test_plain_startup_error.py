@@ -16,12 +16,12 @@ def test_a_failed_start_is_shown_and_its_text_can_be_copied(
 ) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")  # read to know of a display: Qt runs already
     monkeypatch.setenv("DISPLAY", ":0")
-    shown: list[str] = []
+    box_texts: list[str] = []
 
     def answer(name: str) -> None:
         box = qapp.activeModalWidget()
         assert isinstance(box, QMessageBox)
-        shown.append(f"{box.text()}|{box.informativeText()}")
+        box_texts.append(f"{box.text()}|{box.informativeText()}")
         press(box, name)
 
     def copy() -> None:
@@ -30,7 +30,7 @@ def test_a_failed_start_is_shown_and_its_text_can_be_copied(
 
     QTimer.singleShot(0, copy)
     show_plain_startup_error("It failed.", "No library.", "Install it.")
-    assert shown == ["It failed.|No library.\n\nInstall it."] * 2, "Copy leaves it open"
+    assert box_texts == ["It failed.|No library.\n\nInstall it."] * 2, "Copy leaves it open"
     assert QGuiApplication.clipboard().text() == "It failed.\nNo library.\nInstall it."
 
 

@@ -20,9 +20,9 @@ def test_why_a_session_failed_is_said_as_words(qtbot: QtBot) -> None:
     model.show_sessions([failed], datetime(2026, 11, 20, 15, 4))
     index = model.index_of("a")
     tooltip = index.data(Qt.ItemDataRole.ToolTipRole)
-    shown = QLabel(tooltip)
-    qtbot.addWidget(shown)
-    shown.setWordWrap(Qt.mightBeRichText(tooltip))  # as Qt's tooltips do
-    assert shown.sizeHint().width() < 600
+    label = QLabel(tooltip)
+    qtbot.addWidget(label)
+    label.setWordWrap(Qt.mightBeRichText(tooltip))  # as Qt's tooltips do
+    assert label.sizeHint().width() < 600
     assert "&lt;b&gt;no" in tooltip
     assert reason in index.data(Qt.ItemDataRole.AccessibleTextRole)

@@ -309,6 +309,7 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
     menu = sidebar.session_list.menu_for(index)
     assert [action.text() for action in menu.actions()] == [
         "Open",
+        "Open in new window",
         "Rename…\tF2",
         "Copy link",
         "Export…",

@@ -108,3 +108,10 @@ async def test_the_sample_begins_with_the_tour_until_it_is_closed(qapp: QApplica
         assert tour.callout.findChild(QWidget, "tour_next") is not None
         _press(tour, Qt.Key.Key_Escape)
         assert tour.stop == ""
+
+        rig.window.commands.tour.trigger()
+        last = rig.wiring.tour.tour
+        assert last is not None
+        assert last.stop == "gauge"
+        await rig.open_folder("project")
+        assert last.stop == "", "its session has left the screen"

@@ -78,7 +78,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         assert rig.attachment_labels() == labels
         rig.type_message("What is this?")
         await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
@@ -109,9 +109,9 @@ def _check_another_count_of_tokens(rig: WindowRig, row: UserRow) -> None:
     chat, versions = rig.wiring.workspace_controller.session_controller.chat, Versions(("other", "this"), 1)
     chat.show_versions({row.key: versions})
     chat.recount(3.0)
-    shown = rig.rows(UserRow)[1]
-    assert shown.versions == versions
-    assert shown.attachments[1].facts != row.attachments[1].facts
+    recounted = rig.rows(UserRow)[1]
+    assert recounted.versions == versions
+    assert recounted.attachments[1].facts != row.attachments[1].facts
     chat.show_versions({})
     chat.recount(1.0)
 

@@ -18,7 +18,7 @@ from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -134,15 +134,15 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         (folder / "notes.txt").write_text(NOTES.replace("two", "2").replace("six", "6"))
         await revert_turn(rig)
         plan = await dialog_of(rig, PlanDialog)
-        combo = plan.findChild(Combo, "choice:notes.txt")
-        assert isinstance(combo, Combo)
+        combo = plan.findChild(ComboBox, "choice:notes.txt")
+        assert isinstance(combo, ComboBox)
         assert combo.currentText() == "Keep current"
         press(plan, "merge:notes.txt")
         merge = await dialog_of(rig, MergeDialog)
         press(merge, "use-before")
         press(merge, "save_merge")
         await until(
-            lambda: "Merge both" in [box.currentText() for box in plan.findChildren(Combo)], "the merge"
+            lambda: "Merge both" in [box.currentText() for box in plan.findChildren(ComboBox)], "the merge"
         )
         press(plan, "revert")
         merged = {"notes.txt": NOTES.replace("six", "6"), "old.txt": "old\n"}
@@ -174,7 +174,7 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         page(rig).list.select(page(rig).list.list_model.entry(2).key)  # type: ignore[union-attr]  # it is there
         selected = page(rig).entry
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.open_session(original)
+        await rig.wiring.workspace_controller.session_opener.open_session(original)
         rig.window.commands.show_changes.trigger()
         await until(lambda: page(rig).entry == selected, "the same row selected")
         rig.window.show_page("chat")

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.inspector.changes_bar import LAST_TURN
-from helix_desktop.ui.inspector.rows import WindowRow
+from helix_desktop.ui.inspector.inspector_data import WindowRow
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

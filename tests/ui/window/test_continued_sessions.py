@@ -99,7 +99,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     assert "Which port?" in card.details
     rig.chat.view.action_triggered.emit(card.actions[0])
     await until(lambda: rig.conversation.session.id == old, "the source session")
-    await rig.wiring.workspace_controller.open_session(new)
+    await rig.wiring.workspace_controller.session_opener.open_session(new)
 
 
 async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
@@ -108,7 +108,7 @@ async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server)
     await rig.run_turn("Which port?")
     old = rig.conversation.session.id
-    await rig.wiring.workspace_controller.continue_session(0)
+    await rig.wiring.workspace_controller.session_opener.continue_session(0)
     rig.window.sidebar.session_deleted.emit(old)
     await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
     await rig.run_turn("And now?")

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.qt_loop
 TASKS = ("Read the logs", "Find the callers")
 
 
-class House:
+class TwoTaskModel:
     """A model that delegates two tasks, and does each with one read and one answer that waits for `go`."""
 
     def __init__(self) -> None:
@@ -69,15 +69,15 @@ def listed(rig: WindowRig) -> list[SessionItem]:
 
 def place(rig: WindowRig, at: int, button: bool) -> QPoint:
     """Where the button of a card is, or else its title, in the viewport."""
-    board = rig.chat.view.chat_viewport
-    index = board.model.index_of(cards(rig)[at].key)
+    viewport = rig.chat.view.chat_viewport
+    index = viewport.model.index_of(cards(rig)[at].key)
     assert index is not None
-    placed = next(placed for placed in board.scroll_layout.placed if placed.row_index == index)
-    hit_area = board.item(index).hit_area("subagent:card")
+    placed = next(placed for placed in viewport.scroll_layout.placed if placed.row_index == index)
+    hit_area = viewport.item(index).hit_area("subagent:card")
     assert hit_area is not None
     spot = hit_area.rect.center() if button else QPointF(60, 20)
-    top = board.item_cache.gap(index) + placed.y
-    return QPoint(round(board.column.left + spot.x()), round(top + spot.y()))
+    top = viewport.item_cache.gap(index) + placed.y
+    return QPoint(round(viewport.column.left + spot.x()), round(top + spot.y()))
 
 
 async def begun(rig: WindowRig, server: ChatServer, folder: str) -> None:
@@ -104,7 +104,7 @@ async def test_delegated_tasks_have_cards_sessions_and_lines_in_the_list(
 
 async def _check_the_cards(rig: WindowRig) -> None:
     """Each has its own phase, figures and newest call; the cost after the end, also when reopened."""
-    house = House()
+    house = TwoTaskModel()
     async with ChatServer(house) as server:
         await begun(rig, server, "cards")
         await until(
@@ -134,8 +134,8 @@ async def _check_the_cards(rig: WindowRig) -> None:
             assert card.subagent_status.spent_tokens > 0
         assert not rig.window.jobs.job_ids()
         parent = rig.conversation.session.id
-        await rig.wiring.workspace_controller.open_session(done[0].subagent_session)
-        await rig.wiring.workspace_controller.open_session(parent)
+        await rig.wiring.workspace_controller.session_opener.open_session(done[0].subagent_session)
+        await rig.wiring.workspace_controller.session_opener.open_session(parent)
         assert cards(rig) == done
         assert house.tool_names[0] == [*house.tool_names[1], "show_output", "delegate"], (
             "a subagent has all tools but those two"
@@ -144,14 +144,15 @@ async def _check_the_cards(rig: WindowRig) -> None:
 
 async def _check_a_stopped_card(rig: WindowRig) -> None:
     """It keeps its figures and the way to its session, which the list calls stopped."""
-    house = House()
+    house = TwoTaskModel()
     async with ChatServer(house) as server:
         await begun(rig, server, "stopped")
         click_area(rig.chat.view, cards(rig)[0].key, "stop:card")
         await until(lambda: cards(rig)[0].state == "stopped", "its end")
         status = cards(rig)[0].subagent_status
         assert status is not None
-        assert (status.phase, status.steps, status.spent_tokens > 0) == ("stopped", 1, True)
+        # The stop may come before or after the first words of the second step.
+        assert (status.phase, status.steps in {1, 2}, status.spent_tokens > 0) == ("stopped", True, True)
         place(rig, 0, button=True)
         house.go.set()
         await rig.wait_for_turn_end()
@@ -161,7 +162,7 @@ async def _check_a_stopped_card(rig: WindowRig) -> None:
 
 async def _check_the_sessions(rig: WindowRig) -> None:
     """The button and a double click on the card; its progress is there, and a link leads back."""
-    house = House()
+    house = TwoTaskModel()
     async with ChatServer(house) as server:
         await begun(rig, server, "sessions")
         parent, viewport = rig.conversation, rig.chat.view.viewport()
@@ -183,7 +184,7 @@ async def _check_the_sessions(rig: WindowRig) -> None:
 
 async def _check_the_list(rig: WindowRig) -> None:
     """Nested while selected or while one works; a search finds them; they are not deleted alone."""
-    house = House()
+    house = TwoTaskModel()
     async with ChatServer(house) as server:
         await begun(rig, server, "list")
         await rig.wiring.sidebar.refresh()
@@ -203,4 +204,4 @@ async def _check_the_list(rig: WindowRig) -> None:
         words = [
             action.text() for action in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()
         ]
-        assert words == ["Open", "Rename…\tF2", "Copy link", "Export…"]
+        assert words == ["Open", "Open in new window", "Rename…\tF2", "Copy link", "Export…"]

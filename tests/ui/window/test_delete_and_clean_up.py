@@ -23,9 +23,7 @@ from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
-from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.redaction.dialog import confirmation_word
-from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -34,7 +32,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import find_buttons, press
-from tests.support.window.permanent_deletion import check_permanent_deletion
+from tests.support.window.permanent_deletion import answer_question, check_permanent_deletion
 from tests.support.window.redact_dialog import forget_dialog, labels
 from tests.support.window.unsent_messages import add_late_message, add_unsaved_draft, check_redacted, note_of
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
@@ -93,11 +91,13 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         second = rig.conversation.session.id
         sessions = rig.window.sidebar.session_list
         sessions.setCurrentIndex(sessions.index_of(second))
+        sessions.setFocus()
         QTest.keyClick(sessions, Qt.Key.Key_Delete)
         await until(lambda: "moved to the trash" in rig.banner_text(), "the banner")
         await until(lambda: on_screen(rig) == first, "the other session")
         await until(lambda: [session.id for session in sessions.sessions()] == [first], "the list")
-        press(rig.window.banners, second)
+        await until(sessions.hasFocus, "the list keeps the keyboard")
+        QTest.keyClick(sessions, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: on_screen(rig) == second, "the session again")
         await until(lambda: len(sessions.sessions()) == 2, "the list again")
         assert rig.events(UserSpoke)[0].text == "The second"
@@ -113,7 +113,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         store = rig.workspace.store
         assert await store.retention.trash_session(second)
         await store.retention.empty_trash()
-        assert await rig.wiring.session_controller.composer.save_drafts() == []
+        assert await rig.wiring.session_controller.composer.drafts.save_all() == []
         assert not (await store.draft(second)).text
 
 
@@ -179,7 +179,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         output = rig.events(ToolAnswered)[0]
         await rig.wiring.workspace_controller.new_session()
         elsewhere = rig.conversation.session.id
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
         composer = rig.wiring.session_controller.composer
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
@@ -218,11 +218,11 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         assert rig.events(UserSpoke)[-1].text.startswith("on its way [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
-        await rig.wiring.workspace_controller.open_session(elsewhere)
+        await rig.wiring.workspace_controller.session_opener.open_session(elsewhere)
         await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
         assert [attached.text[:15] for attached in composer.attachments.current()] == ["see [FORGOTTEN "]
         check_redacted(rig, late, SECRET)
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         assert _files_with_the_secret(rig) == []
 
@@ -233,7 +233,7 @@ def _files_with_the_secret(rig: WindowRig) -> list[Path]:
 
 
 @pytest.fixture
-def loose() -> list[Content]:
+def unreferenced_contents() -> list[Content]:
     """Return unreferenced contents."""
     return [
         Content(digest_of(data), data, "run_command", f"make {number}")
@@ -257,27 +257,27 @@ def history_of_a_deleted_session(rig: WindowRig) -> HistoryDatabase:
 
 
 async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_follows_its_rule(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
+    qapp: QApplication, tmp_path: Path, unreferenced_contents: list[Content]
 ) -> None:
     """Each step has a workspace of its own. A clean-up comes by hand, on opening, and by the page Data.
 
     What is needed or pinned stays.
     """
     async with open_window(qapp, tmp_path) as rig:
-        await _check_a_key(rig, loose)
+        await _check_a_key(rig, unreferenced_contents)
         await _check_very_many(rig)
-        await _check_the_dialog(rig, loose)
-        await _check_the_list(rig, loose)
-        await _check_a_cleanup_by_hand(rig, loose)
-        await _check_a_quota(rig, loose)
-        await _check_the_data_page(rig, loose)
-        await _check_what_is_pinned_or_needed(rig, loose)
+        await _check_the_dialog(rig, unreferenced_contents)
+        await _check_the_list(rig, unreferenced_contents)
+        await _check_a_cleanup_by_hand(rig, unreferenced_contents)
+        await _check_a_quota(rig, unreferenced_contents)
+        await _check_the_data_page(rig, unreferenced_contents)
+        await _check_what_is_pinned_or_needed(rig, unreferenced_contents)
 
 
-async def _check_a_cleanup_by_hand(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_a_cleanup_by_hand(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """A clean-up is previewed, done and undone."""
     await rig.open_folder("by-hand")
-    await old(rig, loose)
+    await old(rig, unreferenced_contents)
     await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
     former = history_of_a_deleted_session(rig)
     keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
@@ -305,10 +305,10 @@ async def _check_a_cleanup_by_hand(rig: WindowRig, loose: list[Content]) -> None
     assert len((await rig.workspace.store.page()).entries) == 3
 
 
-async def _check_a_quota(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_a_quota(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """A workspace enforces its quota when it is opened."""
     identity = await rig.open_folder("quota")
-    await old(rig, loose)
+    await old(rig, unreferenced_contents)
     rig.wiring.services.registry.change(identity, quota=1)
     services = rig.wiring.services
     await rig.wiring.workspace_controller.close_workspace(identity)
@@ -317,14 +317,14 @@ async def _check_a_quota(rig: WindowRig, loose: list[Content]) -> None:
     advance_clock(keep, 2 * DAY_MS)
     await rig.wiring.workspace_controller.open_workspace(identity)
     async with asyncio.timeout(TIMEOUT_S):
-        while len((await keep.trash()).entries) < len(loose):  # noqa: ASYNC110 - housekeeping sets no asyncio.Event
+        while len((await keep.trash()).entries) < len(unreferenced_contents):  # noqa: ASYNC110 - housekeeping sets no asyncio.Event
             await asyncio.sleep(0.01)
 
 
-async def _check_the_data_page(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """The data page displays the size and saves the rule and what the file history covers."""
     identity = await rig.open_folder("page")
-    await old(rig, loose)
+    await old(rig, unreferenced_contents)
     settings, keep = rig.wiring.settings, rig.workspace.store.retention
     await settings.show("data")
     page, registry = settings.dialog.data, rig.wiring.services.registry
@@ -365,10 +365,10 @@ async def _check_the_data_page(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
 
-async def _check_a_key(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_a_key(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """An entry is trashed with a key and restored."""
     await rig.open_folder("key")
-    await rig.workspace.store.commit(Commit("old", contents=loose))
+    await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents))
     rig.window.show_page("cache")
     table = rig.views.cache.table
     await until(lambda: table.model().rowCount() == 3, "the entries")
@@ -379,7 +379,7 @@ async def _check_a_key(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: "1 entry moved to the trash" in rig.banner_text(), "the banner")
     await until(lambda: table.model().rowCount() == 2, "the others")
     assert [entry.digest for entry in (await rig.workspace.store.retention.trash()).entries] == [digest]
-    press(rig.window.banners, "undo")
+    QTest.keyClick(table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     await until(lambda: table.model().rowCount() == 3, "all of them")
     await until(lambda: "to the trash" not in rig.banner_text(), "no banner")
 
@@ -406,12 +406,12 @@ async def _check_very_many(rig: WindowRig) -> None:
     assert not rig.window.jobs.job_ids()
 
 
-async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_the_dialog(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """The trash restores and is emptied."""
     await rig.open_folder("dialog")
-    await old(rig, loose)
+    await old(rig, unreferenced_contents)
     keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-    await keep.collect([content.digest for content in loose], grace_ms=-DAY_MS)
+    await keep.collect([content.digest for content in unreferenced_contents], grace_ms=-DAY_MS)
     rig.window.commands.trash.trigger()
     await until(lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash")
     dialog = tidying.trash_dialog
@@ -422,12 +422,12 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: dialog.entry_list.count() == 2, "one less")
     assert len((await rig.workspace.store.page()).entries) == 1
     await check_permanent_deletion(rig, dialog)
-    rig.window.banners.show_banner(Banner(DELETED_SESSION, "info", "Moved", workspace_id=rig.workspace.id))
-    press(dialog, "empty_trash")
+    assert "This deletes 1 cached output, which frees " in await answer_question(
+        dialog, "cancel", "empty_trash"
+    )
     assert dialog.entry_list.count() == 1
-    press(dialog, "empty_trash")
+    await answer_question(dialog, "delete", "empty_trash")
     await until(lambda: dialog.entry_list.count() == 0, "nothing")
-    assert DELETED_SESSION not in rig.window.banners.banner_ids(), "nothing to undo any more"
     assert (await rig.workspace.store.totals()).entries == 1
     assert dialog.empty_state.isVisible()
     assert not find_buttons(dialog, "empty_trash")
@@ -435,20 +435,22 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: tidying.trash_dialog is None, "the dialog gone")
 
 
-async def _check_the_list(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """The trash is listed in the cache browser and restores."""
     await rig.open_folder("list")
-    await old(rig, loose)
-    await rig.workspace.store.retention.collect([content.digest for content in loose[:2]], grace_ms=-DAY_MS)
+    await old(rig, unreferenced_contents)
+    await rig.workspace.store.retention.collect(
+        [content.digest for content in unreferenced_contents[:2]], grace_ms=-DAY_MS
+    )
     rig.window.show_page("cache")
     cache = rig.views.cache
 
     def listed() -> list[str]:
         return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
 
-    await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
+    await until(lambda: listed() == [unreferenced_contents[2].digest], "what is not in the trash")
     cache.filter_bar.toggle(state_option("in_trash"))
-    await until(lambda: set(listed()) == {content.digest for content in loose[:2]}, "what is")
+    await until(lambda: set(listed()) == {content.digest for content in unreferenced_contents[:2]}, "what is")
     await until(lambda: cache.table.current_row() is not None, "a row")
     row = cache.table.current_row()
     assert row is not None
@@ -464,7 +466,7 @@ async def _check_the_list(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: len(listed()) == 2, "both that are not in the trash")
 
 
-async def _check_what_is_pinned_or_needed(rig: WindowRig, loose: list[Content]) -> None:
+async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """An entry is pinned from its menu; it stays like one that a session needs, with the reason."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "pinned")
@@ -487,10 +489,10 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, loose: list[Content]) 
             await until(is_pinned if on else lambda: not is_pinned(), "the sign")
             assert (await rig.workspace.store.entry(digest)).pinned is on
 
-        await rig.workspace.store.commit(Commit("old", contents=loose[:1]))
-        await rig.workspace.store.retention.pin(loose[0].digest, True)
+        await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents[:1]))
+        await rig.workspace.store.retention.pin(unreferenced_contents[0].digest, True)
         cache.entry_actions.trash_requested.emit([digest])
         await until(lambda: "Used in 1 place in sessions." in rig.banner_text(), "the reason")
-        cache.entry_actions.trash_requested.emit([loose[0].digest])
+        cache.entry_actions.trash_requested.emit([unreferenced_contents[0].digest])
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         assert (await rig.workspace.store.retention.trash()).entries == ()

@@ -46,7 +46,7 @@ class Messages(Tray):
         self.withdrawn += 1
 
 
-class Watch:
+class ManualClock:
     """Seconds that only a test moves on."""
 
     now = 0.0
@@ -56,7 +56,7 @@ class Watch:
         return self.now
 
 
-def asks(request: dict[str, object]) -> Reply:
+def asking_model(request: dict[str, object]) -> Reply:
     """A model that runs one command for each message, then says so."""
     messages = request["messages"]
     assert isinstance(messages, list)
@@ -65,10 +65,10 @@ def asks(request: dict[str, object]) -> Reply:
     return text_reply("Ended.")
 
 
-def listening(rig: WindowRig, watch: Watch | None = None) -> tuple[NotificationController, Messages]:
+def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[NotificationController, Messages]:
     """Record the notifications of the current workspace, in addition to the window's own."""
     messages = Messages(rig.window)
-    notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or Watch())
+    notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or ManualClock())
     workspace = rig.workspace
     workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
     return notifying, messages
@@ -93,7 +93,7 @@ async def test_approvals_long_turns_errors_and_jobs_notify(qapp: QApplication, t
 
 async def _check_an_approval(rig: WindowRig) -> None:
     """An approval notifies and a click opens it."""
-    async with ChatServer(asks) as server:
+    async with ChatServer(asking_model) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
         first, session_id = rig.workspace.id, rig.conversation.session.id
@@ -130,7 +130,7 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
     async with ChatServer(lambda _: api_error(400, "No.")) as server:
         await rig.open_folder("errors")
         await rig.use_server(server)
-        watch, beeps, messages = Watch(), [], Messages(rig.window)
+        watch, beeps, messages = ManualClock(), [], Messages(rig.window)
         services, session_id = rig.wiring.services, rig.conversation.session.id
         notifying = NotificationController(
             rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
@@ -164,7 +164,7 @@ async def _check_a_long_turn(rig: WindowRig) -> None:
     async with ChatServer(lambda _: text_reply("Done.")) as server:
         await rig.open_folder("turns")
         await rig.use_server(server)
-        watch = Watch()
+        watch = ManualClock()
         notifying, messages = listening(rig, watch)
         other = await another_in_front(rig)
         rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))

@@ -219,7 +219,7 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
 
 async def _check_invalid_text(rig: WindowRig) -> None:
     """A text that is no handover is reported in place, and can be changed back."""
-    made = len(rig.events(HandoverMade))
+    count = len(rig.events(HandoverMade))
     dialog = await _open(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
@@ -228,12 +228,12 @@ async def _check_invalid_text(rig: WindowRig) -> None:
     press(dialog, "hand_over")
     await until(lambda: dialog.problem, "the problem")
     assert "isn't one of the six headings" in dialog.problem
-    assert len(rig.events(HandoverMade)) == made
+    assert len(rig.events(HandoverMade)) == count
     dialog.editor.setPlainText(text)
     await until(dialog.commit_button.isEnabled, "ready again")
     press(dialog, "hand_over")
     await _closed(rig)
-    (handover,) = rig.events(HandoverMade)[made:]
+    (handover,) = rig.events(HandoverMade)[count:]
     assert not handover.edited
 
 
@@ -241,13 +241,13 @@ async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
     """The draft says why it may say too little; the user can have it written again, or accept it."""
     thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS))
     model.summary = thin
-    made = len(rig.events(HandoverMade))
+    count = len(rig.events(HandoverMade))
     dialog = await _open(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     assert any("expected for this history" in words for words in _shown_labels(dialog))
     assert dialog.editor.toPlainText().count("- Done. [e4]") == len(SECTIONS)
-    assert len(rig.events(HandoverMade)) == made
+    assert len(rig.events(HandoverMade)) == count
     model.summary = text_reply(SUMMARY)
     press(dialog, "write_draft")
     await until(lambda: "words about it" in dialog.editor.toPlainText().lower(), "the longer draft")
@@ -257,7 +257,7 @@ async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
     await until(lambda: "- Done." in dialog.editor.toPlainText(), "the short draft")
     press(dialog, "hand_over")
     await _closed(rig)
-    (handover,) = rig.events(HandoverMade)[made:]
+    (handover,) = rig.events(HandoverMade)[count:]
     assert (handover.fallback, handover.refused) == ("", "")
     assert not handover.model.startswith("no model")
 
@@ -265,13 +265,13 @@ async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
 async def _check_without_a_model(rig: WindowRig, model: Summariser) -> None:
     """A model that refuses leaves a draft made without it, and its record says so."""
     model.summary = api_error(400, "no summaries today")
-    made = len(rig.events(HandoverMade))
+    count = len(rig.events(HandoverMade))
     dialog = await _open(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     press(dialog, "hand_over")
     await _closed(rig)
-    (handover,) = rig.events(HandoverMade)[made:]
+    (handover,) = rig.events(HandoverMade)[count:]
     assert handover.model.startswith("no model")
     assert handover.fallback
 
@@ -395,12 +395,12 @@ async def _check_running_again(rig: WindowRig, model: Summariser, first: int) ->
     await until(lambda: active.handover and active.handover[0] == first, "the former one again")
 
 
-async def _check_editing(rig: WindowRig, made: int) -> None:
+async def _check_editing(rig: WindowRig, count: int) -> None:
     """Six fields are checked while typing, compared with the original, and saved."""
     rewrites, transcript = rig.wiring.rewrites, rig.conversation.session.transcript
     rig.window.show_page("timeline")
-    await until(lambda: rig.views.timeline.card_widget(made), "the card")
-    press(rig.views.timeline.card_widget(made) or rig.views.timeline, "edit")
+    await until(lambda: rig.views.timeline.card_widget(count), "the card")
+    press(rig.views.timeline.card_widget(count) or rig.views.timeline, "edit")
     await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.sections, "fields")
     assert rewrites.edit_presenter is not None
     dialog = rewrites.edit_presenter.dialog
@@ -425,14 +425,14 @@ async def _check_editing(rig: WindowRig, made: int) -> None:
     await until(lambda: rewrites.edit_presenter is None, "saved")
     active = transcript.handover
     assert active is not None
-    assert (active[1].revises, active[1].sections[1].bullets) == (made, (Bullet("My own words", (4,)),))
-    assert transcript.rewrites.handovers[made].sections[1].bullets[0].text == "Words about it."
-    rewrites.undo(made)
+    assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
+    assert transcript.rewrites.handovers[count].sections[1].bullets[0].text == "Words about it."
+    rewrites.undo(count)
     assert REFUSED_COMPACTION in rig.window.banners.banner_ids(), "the edited one stands in its place"
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
     await until(
-        lambda: "Part of Handover 1, edited" in _pills(timeline.card_widget(made)), "the card says it too"
+        lambda: "Part of Handover 1, edited" in _pills(timeline.card_widget(count)), "the card says it too"
     )
 
 

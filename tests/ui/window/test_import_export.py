@@ -80,6 +80,13 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
             session for session in await rig.workspace.sessions() if session.title.startswith("What is in")
         ]
         assert await rig.workspace.store.events(imported.id) == log
+        assert rig.conversation.session.id == imported.id
+        press(rig.window.banners, "undo")
+        await until(lambda: "1 session moved to the trash." in rig.banner_text(), "the notice")
+        assert imported.id not in {session.id for session in await rig.workspace.sessions()}
+        assert [session.id for session in (await rig.workspace.store.retention.trash()).sessions] == [
+            imported.id
+        ]
 
 
 async def test_jobs_show_progress_and_an_import_stops_running_work_only_when_the_user_agrees(

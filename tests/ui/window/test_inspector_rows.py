@@ -17,7 +17,7 @@ from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.inspector.rows import WindowRow
+from helix_desktop.ui.inspector.inspector_data import WindowRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import press_action

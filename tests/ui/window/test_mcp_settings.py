@@ -149,7 +149,7 @@ async def _check_consent(rig: WindowRig) -> None:
     await until(lambda: "box" in page.cards, "the card")
     card = page.cards["box"]
     await until(lambda: "Needs your approval" in state(card), "the question")
-    assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
+    assert rig.wiring.services.mcp_servers.configs(rig.workspace.id)[0].approved != swapped.fingerprint
     assert not [name for name in statuses(rig) if name.startswith("mcp__")]
     assert "EVIL=1" in card._consent_details.text()
     await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")

@@ -39,6 +39,9 @@ async def read_notes(rig: WindowRig) -> None:
     rig.composer.set_text("see @other")  # as if it was pasted
     expected = "No file named other (sent as text, Ctrl+Space completes a name)"
     await until(lambda: note(rig) == expected, "the name that attaches nothing")
+    (rig.folder / "project" / "empty").mkdir()
+    rig.composer.set_text("list @empty")
+    await until(lambda: note(rig) == "Sent as text, without files: folder empty", "the folder")
     rig.composer.set_text("/btw what is in @other.txt")
     await until(lambda: note(rig) == "", "nothing: a command sends no files")
 

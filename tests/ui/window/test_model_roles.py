@@ -19,7 +19,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def _furnish(rig: WindowRig, server: ChatServer, folder: str = "project") -> None:
+async def _set_up(rig: WindowRig, server: ChatServer, folder: str = "project") -> None:
     """A workspace on a provider with three models."""
     await rig.open_folder(folder)
     names = ("large", "small", "vast")
@@ -43,7 +43,7 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         ChatServer(replies_in_order(text_reply("ready"))) as server,
         open_window(qapp, tmp_path) as rig,
     ):
-        await _furnish(rig, server)
+        await _set_up(rig, server)
         assert _roles(rig) == {"main": "large"}
         await rig.wiring.settings.show("roles")
         roles = rig.wiring.settings.dialog.roles
@@ -83,7 +83,7 @@ async def test_a_workspace_follows_its_models_when_they_change_or_go(
 async def _check_the_menu(rig: WindowRig) -> None:
     """The model's name opens a menu of models."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        await _furnish(rig, server)
+        await _set_up(rig, server)
         rig.composer.model_clicked.emit()
         menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
         words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
@@ -103,7 +103,7 @@ async def _check_the_menu(rig: WindowRig) -> None:
 async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
     """A role whose model is gone falls back to the main one."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        await _furnish(rig, server, "gone")
+        await _set_up(rig, server, "gone")
         services = rig.wiring.services
         await services.use_model(rig.workspace.id, "nobody/gone", "fast")
         assert _roles(rig) == {"main": "large"}
@@ -118,7 +118,7 @@ async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
 async def _check_a_renamed_provider(rig: WindowRig) -> None:
     """A renamed or removed provider updates its roles."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        await _furnish(rig, server, "renamed")
+        await _set_up(rig, server, "renamed")
         services, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor
         await services.use_model(rig.workspace.id, "box/small", "fast")
         await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))

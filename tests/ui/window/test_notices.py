@@ -47,28 +47,28 @@ async def _check_a_fault(rig: WindowRig) -> None:
         await go.wait()
         raise HelixError(verbatim(FAULT), verbatim("It was old."), verbatim("Change it."))
 
-    shell = rig.wiring.workspace_controller
+    workspaces = rig.wiring.workspace_controller
     first = await rig.open_folder("first")
     await rig.run_turn("Hello")
     session_id = rig.conversation.session.id
     work = rig.context.actions.start(fail(), "fail")
-    await shell.new_session()
+    await workspaces.new_session()
     go.set()
     await work
     assert FAULT not in rig.banner_text(), "it is about another session"
     assert rig.window.banners.isHidden()
 
-    await shell.open_session(session_id)
+    await workspaces.session_opener.open_session(session_id)
     assert FAULT in rig.banner_text()
     await rig.open_folder("second")
     assert FAULT not in rig.banner_text()
 
-    await shell.open_workspace(first)
-    await shell.open_session(session_id)
+    await workspaces.open_workspace(first)
+    await workspaces.session_opener.open_session(session_id)
     assert FAULT in rig.banner_text(), "it still holds"
     rig.window.banners.remove(FAULT)
-    await shell.new_session()
-    await shell.open_session(session_id)
+    await workspaces.new_session()
+    await workspaces.session_opener.open_session(session_id)
     assert FAULT not in rig.banner_text(), "dismissed is dismissed"
 
 

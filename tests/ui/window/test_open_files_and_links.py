@@ -24,7 +24,7 @@ pytestmark = pytest.mark.qt_loop
 DIGEST = "f" * 64
 
 
-def knock(rig: WindowRig, target: str, fresh: bool = False) -> None:
+def request_target(rig: WindowRig, target: str, fresh: bool = False) -> None:
     """Request something, as another start does."""
     work = open_target(target, rig.wiring, fresh)
     rig.context.actions.start(work, "knock")
@@ -73,7 +73,7 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
     async with open_window(qapp, tmp_path / "here") as rig:
         identity = await rig.open_folder("shed")
         before = len(await rig.workspace.sessions())
-        knock(rig, IMPORT_PREFIX + str(place))
+        request_target(rig, IMPORT_PREFIX + str(place))
         dialog = await question(rig)
         assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
         assert "exported from garden on" in dialog_text(dialog)
@@ -82,7 +82,7 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
         await until(lambda: not dialog.isVisible(), "the question gone")
         assert len(await rig.workspace.sessions()) == before
 
-        knock(rig, IMPORT_PREFIX + str(place))
+        request_target(rig, IMPORT_PREFIX + str(place))
         press(await question(rig), "here")
         await until(lambda: "Fern & Söhne.helix imported." in rig.banner_text(), "the notice")
         assert rig.workspace.id == identity
@@ -94,7 +94,7 @@ async def test_a_file_finds_the_workspace_it_was_exported_from(qapp: QApplicatio
         place = await exported(rig)
         garden = rig.workspace.id
         await rig.open_folder("shed")
-        knock(rig, IMPORT_PREFIX + str(place))
+        request_target(rig, IMPORT_PREFIX + str(place))
         dialog = await question(rig)
         assert "into garden?" in dialog_text(dialog)
         assert "exported from this workspace" in dialog_text(dialog)
@@ -108,7 +108,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         place = await exported(there)
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path / "here") as rig:
-        knock(rig, IMPORT_PREFIX + str(place), fresh=True)
+        request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
         press(await question(rig), "cancel")
         await until(rig.window.welcome.isVisible, "the first page")
         assert not any(action.isEnabled() for action in rig.window.commands.for_workspace())
@@ -151,9 +151,9 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
     """An invalid file is reported without a question."""
     (rig.folder / "broken.helix").write_bytes(b"nothing")
     await rig.open_folder("shed")
-    knock(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
+    request_target(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
     await until(lambda: "This file can't be imported." in rig.banner_text(), "the refusal")
-    knock(rig, IMPORT_PREFIX + str(rig.folder / "gone.helix"))
+    request_target(rig, IMPORT_PREFIX + str(rig.folder / "gone.helix"))
     await until(lambda: "can't be read" in rig.banner_text(), "the refusal")
     assert not rig.window.findChildren(QuestionDialog)
 
@@ -167,14 +167,14 @@ async def _check_broken_links(rig: WindowRig) -> None:
         (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
         (f"helix:session/{'a' * 32}?workspace={shed}", "a session that isn't in shed"),
     ):
-        knock(rig, link)
+        request_target(rig, link)
         await until(partial(has, rig, expected), f"the notice {expected}")
     assert rig.workspace.id == shed
     assert not rig.window.findChildren(QuestionDialog)
     garden = await rig.open_folder("garden")
     await rig.wiring.workspace_controller.close_workspace(garden)
     rig.wiring.services.registry.remove(garden)
-    knock(rig, f"helix:open?workspace={garden}")
+    request_target(rig, f"helix:open?workspace={garden}")
     await until(lambda: "garden, which was removed from the list" in rig.banner_text(), "the notice")
 
 
@@ -202,18 +202,18 @@ async def _check_copied_links(rig: WindowRig) -> None:
     assert to_garden == f"helix:open?workspace={garden}"
 
     await rig.open_folder("shed")
-    knock(rig, to_garden)
+    request_target(rig, to_garden)
     await until(
         lambda: rig.wiring.session_controller.workspace and rig.workspace.id == garden,
         "the workspace",
     )
     await rig.open_folder("shed")
     rig.window.show_page("chat")
-    knock(rig, to_content)
+    request_target(rig, to_content)
     await until(lambda: rig.window.page() == "cache", "the cache")
     await until(lambda: cache.table.current_digest() == digest, "the entry")
     await rig.wiring.workspace_controller.new_session()
-    knock(rig, to_session)
+    request_target(rig, to_session)
     await until(lambda: rig.conversation.session.id == session_id, "the session")
     assert rig.window.page() == "chat"
     assert not rig.banner_text()
@@ -226,15 +226,15 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         garden = await rig.open_folder("garden")
         await rig.open_folder("shed")
     async with open_window(qapp, tmp_path) as rig:
-        knock(rig, f"helix:open?workspace={garden}", fresh=True)
+        request_target(rig, f"helix:open?workspace={garden}", fresh=True)
         dialog = await question(rig)
         assert "Open garden?" in dialog_text(dialog)
         assert rig.workspace.id != garden
-        knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask next to the first
+        request_target(rig, f"helix:open?workspace={garden}")  # a second one does not ask next to the first
         press(dialog, "cancel")
         await until(lambda: not dialog.isVisible(), "the question gone")
         assert garden not in rig.wiring.services.open_workspaces
-        knock(rig, f"helix:open?workspace={garden}")
+        request_target(rig, f"helix:open?workspace={garden}")
         press(await question(rig), "open")
         await until(lambda: rig.workspace.id == garden, "the workspace")
 

@@ -38,7 +38,7 @@ SCRIPT: dict[str, list[Call]] = {
 }
 
 
-def asks(request: dict[str, Any]) -> Reply:
+def asking_model(request: dict[str, Any]) -> Reply:
     """A model that asks what the user's message names, then is done."""
     message = request["messages"][-1]
     calls = SCRIPT.get(str(message["content"])) if message["role"] == "user" else None
@@ -67,7 +67,7 @@ def replies(rig: WindowRig) -> list[QuestionReply | None]:
     return [answer.reply for answer in rig.events(ToolAnswered) if answer.name == "ask_user"]
 
 
-async def insist(rig: WindowRig, press: Callable[[], None], left: int) -> None:
+async def press_until(rig: WindowRig, press: Callable[[], None], left: int) -> None:
     """Press until so many questions are left: a card that just came takes no answer yet."""
 
     def is_answered() -> bool:
@@ -90,7 +90,7 @@ async def test_questions_are_answered_by_keyboard_by_mouse_and_after_a_restart(
 
     The answer is a message then. What was typed elsewhere stays where it is.
     """
-    async with ChatServer(asks) as server:
+    async with ChatServer(asking_model) as server:
         async with open_window(qapp, tmp_path) as rig:
             await _check_the_keyboard(rig)
             await _check_several_questions(rig)
@@ -104,7 +104,7 @@ async def test_questions_are_answered_by_keyboard_by_mouse_and_after_a_restart(
             (card,) = await cards(rig, 1)
             assert accessible_name(rig.rows(ToolRow)[0]) == "Question, not answered: Which database?"
             assert card.skip.isHidden()
-            await insist(rig, lambda: QTest.mouseClick(card.options[1], Qt.MouseButton.LeftButton), 0)
+            await press_until(rig, lambda: QTest.mouseClick(card.options[1], Qt.MouseButton.LeftButton), 0)
             await until(lambda: len(rig.events(UserSpoke)) == 2, "the answer begins a turn")
             await rig.wait_for_turn_end()
             assert rig.events(UserSpoke)[1].text == "Your question: Which database?\n\nMy answer: Postgres"
@@ -113,7 +113,7 @@ async def test_questions_are_answered_by_keyboard_by_mouse_and_after_a_restart(
 
 async def _check_the_keyboard(rig: WindowRig) -> None:
     """Numbers, arrows and Enter answer it; the composer gets the keyboard back; all is on record."""
-    async with ChatServer(asks) as server:
+    async with ChatServer(asking_model) as server:
         await begin(rig, server)
         rig.type_message("one")
         (card,) = await cards(rig, 1)
@@ -130,7 +130,7 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         QTest.keyClicks(card.field, " pgvector 2")
         QTest.keyClick(card.field, Qt.Key.Key_Up)
         assert has_keyboard(card.options[2])
-        await insist(rig, lambda: QTest.keyClick(card.options[2], Qt.Key.Key_2), 0)
+        await press_until(rig, lambda: QTest.keyClick(card.options[2], Qt.Key.Key_2), 0)
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Postgres",), "with pgvector 2")]
         assert has_keyboard(rig.composer.editor)
@@ -142,7 +142,7 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
 
 async def _check_several_questions(rig: WindowRig) -> None:
     """Several questions stand in order with approvals."""
-    async with ChatServer(asks) as server:
+    async with ChatServer(asking_model) as server:
         await begin(rig, server)
         rig.type_message("several")
         colors, name = await cards(rig, 2)
@@ -154,8 +154,8 @@ async def _check_several_questions(rig: WindowRig) -> None:
         QTest.keyClick(colors.options[0], Qt.Key.Key_3)
         assert has_keyboard(colors.options[2])
         assert colors.answer.isEnabled()
-        await insist(rig, lambda: QTest.keyClick(colors.options[2], Qt.Key.Key_Return), 1)
-        await insist(rig, lambda: QTest.mouseClick(name.skip, Qt.MouseButton.LeftButton), 0)
+        await press_until(rig, lambda: QTest.keyClick(colors.options[2], Qt.Key.Key_Return), 1)
+        await press_until(rig, lambda: QTest.mouseClick(name.skip, Qt.MouseButton.LeftButton), 0)
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Red", "Green")), QuestionReply()]

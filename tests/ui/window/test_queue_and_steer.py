@@ -31,7 +31,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-class Slow:
+class SlowModel:
     """A model that delays its first answer until `go`, then reads a file, then answers."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ async def test_messages_typed_meanwhile_are_queued_edited_and_steer(
 
 async def _check_the_key(rig: WindowRig) -> None:
     """Enter queues, Ctrl+Shift+Enter steers; a steering one follows the tool's answer, a queued one later."""
-    slow = Slow()
+    slow = SlowModel()
     async with ChatServer(slow) as server:
         await at_work(rig, server)
         rig.type_message("Later")
@@ -105,7 +105,7 @@ async def _check_the_key(rig: WindowRig) -> None:
 
 async def _check_the_list(rig: WindowRig) -> None:
     """Text, order, purpose and removal, each by its button."""
-    slow = Slow()
+    slow = SlowModel()
     async with ChatServer(slow) as server:
         await at_work(rig, server)
         for text in ("Two", "Three", "Four", "Five"):
@@ -132,7 +132,7 @@ async def _check_the_list(rig: WindowRig) -> None:
 
 async def _check_an_edit_in_progress(rig: WindowRig) -> None:
     """The text returns to the composer, in front of its content."""
-    slow = Slow()
+    slow = SlowModel()
     async with ChatServer(slow) as server:
         await at_work(rig, server)
         rig.type_message("Two")
@@ -149,7 +149,7 @@ async def _check_an_edit_in_progress(rig: WindowRig) -> None:
 
 async def _check_the_buttons(rig: WindowRig) -> None:
     """Queue and Steer are there while the agent works and something is typed; Steer does."""
-    slow = Slow()
+    slow = SlowModel()
     async with ChatServer(slow) as server:
         await at_work(rig, server)
         rig.type_message("Only a.txt", send=False)
@@ -200,7 +200,7 @@ async def test_a_queued_message_stops_the_command_and_goes_at_once(
 
 async def test_an_interrupted_turn_continues_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
     """After a restart it is marked, queued messages are still queued, and Continue goes first."""
-    slow = Slow()
+    slow = SlowModel()
     async with ChatServer(slow) as server:
         async with open_window(qapp, tmp_path) as rig:
             await at_work(rig, server)

@@ -19,8 +19,8 @@ TEXT = "half a thought"
 
 def first_row(rig: WindowRig) -> tuple[RowKey, bool]:
     """The first row in sight, and whether the end is followed."""
-    board = rig.chat.view.chat_viewport
-    return board.model.raw_row(board.scroll_layout.anchor).key, board.is_following
+    viewport = rig.chat.view.chat_viewport
+    return viewport.model.raw_row(viewport.scroll_layout.anchor).key, viewport.is_following
 
 
 def selected_words(rig: WindowRig) -> str:
@@ -51,7 +51,7 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
 
         await rig.wiring.workspace_controller.new_session()
         assert first_row_count(rig) == 0
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
         rig.window.show_page("cache")

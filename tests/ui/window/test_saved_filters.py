@@ -49,7 +49,7 @@ async def test_a_filter_is_saved_and_chosen_after_a_restart(qapp: QApplication, 
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         bar = rig.views.cache.filter_bar
         assert not bar.current_filter.is_narrowing
         actions_of(bar.saved_menu())["Failures && more"].trigger()

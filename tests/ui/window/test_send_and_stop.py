@@ -390,7 +390,7 @@ async def _drawn(rig: WindowRig, words: str) -> None:
 
 def _last_words(rig: WindowRig) -> str:
     """Return the drawn text of the last row."""
-    board = rig.chat.view.chat_viewport
+    viewport = rig.chat.view.chat_viewport
     shapes = rig.chat.model.raw_rows()
-    drawn = board.widget_pool.visible.get(shapes[-1].key) if shapes else None
+    drawn = viewport.widget_pool.visible.get(shapes[-1].key) if shapes else None
     return drawn.text() if drawn is not None else ""

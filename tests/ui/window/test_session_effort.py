@@ -26,7 +26,7 @@ def script(request: dict[str, object]) -> Reply:
     return text_reply("Done.")
 
 
-async def _furnish(rig: WindowRig, server: ChatServer, folder: str) -> None:
+async def _set_up(rig: WindowRig, server: ChatServer, folder: str) -> None:
     await rig.open_folder(folder)
     model = ModelEntry(name="small", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
     box = Provider(name="box", base_url=server.base_url, models=(model,))
@@ -51,9 +51,9 @@ def _open_menu(rig: WindowRig) -> QMenu:
 
 async def test_it_is_chosen_displayed_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await _furnish(rig, server, "chosen")
+        await _set_up(rig, server, "chosen")
         await _check_choices(rig, server)
-        await _furnish(rig, server, "refused")
+        await _set_up(rig, server, "refused")
         await _check_a_refusal(rig)
 
 

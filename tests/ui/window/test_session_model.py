@@ -19,7 +19,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def _furnish(rig: WindowRig, server: ChatServer, folder: str) -> None:
+async def _set_up(rig: WindowRig, server: ChatServer, folder: str) -> None:
     """Open a workspace whose default is the larger of a provider's two models."""
     await rig.open_folder(folder)
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
@@ -66,7 +66,7 @@ async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
 ) -> None:
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         async with open_window(qapp, tmp_path) as rig:
-            await _furnish(rig, server, "project")
+            await _set_up(rig, server, "project")
             first = rig.conversation.session.id
             button = rig.composer.model_button
             assert button.toolTip().startswith("Default model for this workspace")
@@ -82,12 +82,12 @@ async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
             assert button.text() == "large"
             await rig.run_turn("And here?")
             assert server.bodies[-1]["model"] == "large"
-            await rig.wiring.workspace_controller.open_session(first)
+            await rig.wiring.workspace_controller.session_opener.open_session(first)
             assert button.text() == "small"
 
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            await rig.wiring.workspace_controller.open_session(first)
+            await rig.wiring.workspace_controller.session_opener.open_session(first)
             assert rig.composer.model_button.text() == "small"
             await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
             assert rig.conversation.model.label == "box/small"
@@ -95,7 +95,7 @@ async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
             assert rig.conversation.model.demo
             assert rig.events(ModelChosen) == [ModelChosen("box/small"), ModelChosen("")]
 
-            await _furnish(rig, server, "missing")
+            await _set_up(rig, server, "missing")
             await _check_a_missing_model(rig)
 
 

@@ -51,7 +51,7 @@ def _form(server: ChatServer, **changed: str) -> ProviderForm:
     )
 
 
-def obliging(request: dict[str, Any]) -> StreamedReply:
+def cooperative_model(request: dict[str, Any]) -> StreamedReply:
     """A model that counts, and calls the only tool of a test."""
     tools = [tool["function"]["name"] for tool in request.get("tools", ())]
     if tools == ["report_word"]:
@@ -82,7 +82,7 @@ async def _save_with_focus(rig: WindowRig) -> QWidget:
 
 
 async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(obliging) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(cooperative_model) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("providers")
         page = rig.wiring.settings.dialog.providers

@@ -40,7 +40,7 @@ def click(rig: WindowRig, name: str) -> None:
     button.click()
 
 
-async def talked(rig: WindowRig, server: ChatServer, folder: str, turns: int = 6) -> None:
+async def run_long_turns(rig: WindowRig, server: ChatServer, folder: str, turns: int = 6) -> None:
     """So many turns with long answers."""
     await rig.open_folder(folder)
     await rig.use_server(server)
@@ -59,13 +59,13 @@ async def test_an_approval_stays_until_it_is_answered_and_a_dialog_displays_the_
 
 async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     """It survives switching sessions, blocks no turn, and its card then states the cost."""
-    await talked(rig, server, "approved")
+    await run_long_turns(rig, server, "approved")
     first = rig.conversation.session.id
     await until(lambda: "Note older messages?" in rig.banner_text(), "the question")
     assert "price unknown" in rig.banner_text()
     await rig.wiring.workspace_controller.new_session()
     assert "Note older messages?" not in rig.banner_text()
-    await rig.wiring.workspace_controller.open_session(first)
+    await rig.wiring.workspace_controller.session_opener.open_session(first)
     assert "Note older messages?" in rig.banner_text()
     await rig.run_turn("A word")
     assert "Note older messages?" in rig.banner_text()
@@ -87,7 +87,7 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
 
     The same work then needs no question.
     """
-    await talked(rig, server, "refused")
+    await run_long_turns(rig, server, "refused")
     await until(lambda: "Note older messages?" in rig.banner_text(), "the question")
     click(rig, "spend-observations:refuse")
     rig.window.commands.compact_now.trigger()

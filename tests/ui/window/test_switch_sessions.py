@@ -110,7 +110,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.new_session()
         assert not rig.rows(NoticeRow)
 
-        await rig.wiring.workspace_controller.open_session(waiting)
+        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
         (again,) = rig.rows(NoticeRow)
         assert again.why == notice.why
         assert again.what.startswith("Retrying ")
@@ -121,7 +121,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         go.set()
         await rig.wait_for_turn_end()
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.open_session(waiting)
+        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
         assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
         assert not rig.rows(NoticeRow)
 
@@ -150,7 +150,7 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     rig.type_message("draft", send=False)
     old = rig.conversation.session.id
     await rig.wiring.workspace_controller.new_session()
-    switching = asyncio.ensure_future(rig.wiring.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
+    switching = asyncio.ensure_future(rig.wiring.workspace_controller.session_opener.open_session(old))  # noqa: TID251 - awaited below
     await until(lambda: rig.conversation.session.id == old, "the other session is on its way")
     rig.type_message(" typed", send=False)
     await switching
@@ -168,14 +168,14 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
         rig.composer.text_paused.emit(rig.composer.text())
         await asyncio.sleep(0)  # the empty draft is on its way to the disk
         rig.type_message(", next", send=False)
-        assert await composer.save_drafts() == []
+        assert await composer.drafts.save_all() == []
         assert (await store.draft(session_id)).text == "on its way, next"
         await workspaces.new_session()
         assert (await store.draft(session_id)).text == "on its way, next"
-        await workspaces.open_session(session_id)
+        await workspaces.session_opener.open_session(session_id)
         assert rig.composer.text() == ", next"
         await workspaces.new_session()
-        assert await composer.save_drafts() == []
+        assert await composer.drafts.save_all() == []
         assert (await store.draft(session_id)).text == "on its way, next"
     await until(lambda: sender.session.transcript.turns == 1, "the message recorded")
     while (await store.draft(session_id)).text != ", next":
@@ -225,7 +225,7 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "stored"
     assert "What you wrote in “Hello” could not be saved. The workspace is closed." in rig.banner_text()
-    unsaved = rig.wiring.session_controller.composer.unsaved
+    unsaved = rig.wiring.session_controller.composer.drafts.unsaved
     assert [(draft.workspace.id, draft.text) for draft in unsaved.all()] == [(first, "unsaved")]
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
@@ -255,7 +255,7 @@ async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
         rig.type_message(words, send=False)
         rig.composer.text_paused.emit(rig.composer.text())
         await composer.show(*other)
-    assert [draft.text for draft in await composer.save_drafts()] == [" and typed and more"]
+    assert [draft.text for draft in await composer.drafts.save_all()] == [" and typed and more"]
 
     rig.type_message("elsewhere", send=False)
     await rig.wiring.services.close_workspace(second)
@@ -266,7 +266,7 @@ async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(first)
     assert rig.composer.text() == "stored and typed and more"
     assert "could not be saved" in rig.banner_text(), "that of a session with the same title"
-    assert [draft.text for draft in await composer.save_drafts()] == ["elsewhere"]
+    assert [draft.text for draft in await composer.drafts.save_all()] == ["elsewhere"]
     assert (await rig.workspace.store.draft(rig.conversation.session.id)).text == rig.composer.text()
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "elsewhere"
@@ -284,7 +284,7 @@ async def _check_a_place_that_cannot_be_saved(rig: WindowRig, data: Path) -> Non
     former = [path.rename(path.with_suffix(".aside")) for path in blocked if path.exists()]
     for path in blocked:
         path.mkdir()
-    await rig.wiring.workspace_controller.open_session(old)
+    await rig.wiring.workspace_controller.session_opener.open_session(old)
     assert "The list of workspaces wasn't saved." in rig.banner_text()
     active = [session.id for session in rig.window.sidebar.session_list.sessions() if session.active]
     assert active == [old]
@@ -387,7 +387,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.text() == "another"
         saved = {session.title: session.id for session in await rig.workspace.sessions()}
-        await rig.wiring.workspace_controller.open_session(saved["Hello"])
+        await rig.wiring.workspace_controller.session_opener.open_session(saved["Hello"])
         assert rig.composer.text() == "half a thought"
         await type_while_a_draft_is_loaded(rig)
         rig.context.appearance.set_mode("dark")

@@ -38,12 +38,12 @@ def waits() -> StreamedReply:
     return StreamedReply(Call("run_command", '{"command": "true"}', id="w"))
 
 
-def sheet(rig: WindowRig, number: int) -> TodoCard:
+def card_of(rig: WindowRig, number: int) -> TodoCard:
     """The card of a list, by its number."""
-    board = rig.chat.view.chat_viewport
-    index = board.model.index_of(rig.rows(ToolRow)[number].key)
+    viewport = rig.chat.view.chat_viewport
+    index = viewport.model.index_of(rig.rows(ToolRow)[number].key)
     assert index is not None
-    item = board.item(index)
+    item = viewport.item(index)
     assert isinstance(item, TodoCard)
     return item
 
@@ -72,7 +72,7 @@ async def _check_the_newest_list(rig: WindowRig) -> None:
         assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
         old, new = rig.rows(ToolRow)[:2]
         assert (old.is_newest, new.is_newest) == (False, True)
-        assert [len(sheet(rig, number).texts) for number in (0, 1)] == [0, 3]
+        assert [len(card_of(rig, number).texts) for number in (0, 1)] == [0, 3]
         assert accessible_name(new) == "To do: 1 of 3 done"
         assert text_of_row(new).splitlines()[1:] == list(STEPS)
         await rig.answer_approval("once")
@@ -90,17 +90,17 @@ async def _check_a_click(rig: WindowRig) -> None:
         rig.type_message("Do it")
         await until(rig.chat.todo_panel.isVisible, "the list above the composer")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
-        board = rig.chat.view.chat_viewport
+        viewport = rig.chat.view.chat_viewport
         placed = next(
             placed
-            for placed in board.scroll_layout.placed
-            if placed.row_index == board.model.index_of(rig.rows(ToolRow)[0].key)
+            for placed in viewport.scroll_layout.placed
+            if placed.row_index == viewport.model.index_of(rig.rows(ToolRow)[0].key)
         )
         point = QPointF(
-            board.column.left + 40, placed.y + board.item_cache.gap(placed.row_index) + 20
+            viewport.column.left + 40, placed.y + viewport.item_cache.gap(placed.row_index) + 20
         ).toPoint()
         QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
-        assert len(sheet(rig, 0).texts) == 3
+        assert len(card_of(rig, 0).texts) == 3
         closed = rig.chat.todo_panel.height()
         line = rig.chat.todo_panel.childAt(60, 20)
         assert line is not None
@@ -118,10 +118,10 @@ async def _check_a_refused_list(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         await rig.run_turn("Do it")
-        board = rig.chat.view.chat_viewport
-        index = board.model.index_of(rig.rows(ToolRow)[0].key)
+        viewport = rig.chat.view.chat_viewport
+        index = viewport.model.index_of(rig.rows(ToolRow)[0].key)
         assert index is not None
-        assert not isinstance(board.item(index), TodoCard)
+        assert not isinstance(viewport.item(index), TodoCard)
 
 
 async def _check_an_unfinished_list(rig: WindowRig) -> None:
@@ -144,7 +144,7 @@ async def _check_an_unfinished_list(rig: WindowRig) -> None:
         assert panel.isVisible()
         await rig.wiring.workspace_controller.new_session()
         await until(lambda: not panel.isVisible(), "no list of another session")
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         await until(panel.isVisible, "the list of the session")
         await rig.run_turn("How many files are there?")
         assert not panel.isVisible()  # what the user does now is something else

@@ -93,7 +93,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
                 lambda: sidebar_item(rig, session_id).used == used / 64_000,
                 "the closed one in the new window",
             )
-            await rig.wiring.workspace_controller.open_session(session_id)
+            await rig.wiring.workspace_controller.session_opener.open_session(session_id)
             assert sidebar_item(rig).used == _true(rig) == used / 64_000
 
 
@@ -114,7 +114,7 @@ async def _with_an_older_count(rig: WindowRig, server: ChatServer) -> _OlderCoun
     session_id, share = rig.conversation.session.id, _true(rig)
     await rig.wiring.workspace_controller.new_session()
     stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session_id)
-    old = msgspec.structs.replace(stored, used=31_000, count=None, messages=17, calls=None)
+    old = msgspec.structs.replace(stored, used=31_000, count=None, messages=17, calls=None, unpriced=None)
     await rig.workspace.store.commit(Commit(session_id, summary=old))
     return _OlderCount(workspace, stored, share)
 
@@ -133,7 +133,7 @@ def _factor(model: str) -> float:
     return FACTORS[int(model.removeprefix("of"))]
 
 
-class _Play:
+class _RandomRun:
     """A seeded run of everything that changes the content of the next request."""
 
     def __init__(self, rig: WindowRig, seed: int) -> None:
@@ -246,7 +246,7 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
     """After each of many turns, rewrites, undos and changes of policy and model; also after a restart."""
     cli = Cli.create(tmp_path)
     async with open_window(qapp, tmp_path) as rig:
-        play = _Play(rig, seed=78)  # its further steps are of every kind
+        play = _RandomRun(rig, seed=78)  # its further steps are of every kind
         async with ChatServer(play.answer) as server:
             identity = await rig.open_folder("ws", FILES)
             await play.use(server)
@@ -262,7 +262,7 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
         await rig.wiring.workspace_controller.open_workspace(identity)
         assert rig.workspace.find_open(session_id) is None
         await until(lambda: sidebar_item(rig, session_id).used == share, "the same share after a restart")
-        await rig.wiring.workspace_controller.open_session(session_id)
+        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         assert sidebar_item(rig).used == rig.conversation.window.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 

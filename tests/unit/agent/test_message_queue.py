@@ -188,7 +188,7 @@ async def test_a_message_about_to_be_sent_cannot_be_withdrawn() -> None:
     await rig.assert_consistent()
 
 
-class Steering(RuleBasedStateMachine):
+class QueueMachine(RuleBasedStateMachine):
     """A user who queues, steers, changes, stops and undoes in any order during a turn."""
 
     def __init__(self) -> None:
@@ -304,7 +304,7 @@ class Steering(RuleBasedStateMachine):
         await self.rig.workspace.close()
 
 
-TestSteering = Steering.TestCase
+TestSteering = QueueMachine.TestCase
 TestSteering.settings = settings(
     stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -31,15 +31,15 @@ NO_SWEEP = msgspec.structs.replace(
 )
 
 
-class Asking(AgentRig):
+class SpendRig(AgentRig):
     """A session whose background work asks."""
 
     requires_spend_approval = True
 
 
-async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> Asking:
+async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> SpendRig:
     """Start a session of two turns whose window passes 85 % in the second, which has so many steps."""
-    rig = Asking(ScriptedModel(thinking_script(6), info), policy)
+    rig = SpendRig(ScriptedModel(thinking_script(6), info), policy)
     await rig.begin()
     for remaining in (steps, 0):
         assert (await rig.conversation.run("Think.")).how == "done"
@@ -48,9 +48,9 @@ async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextP
     return rig
 
 
-async def unobserved_session(ask_above: int) -> Asking:
+async def unobserved_session(ask_above: int) -> SpendRig:
     """Return a session with more unobserved turns than its policy allows."""
-    rig = Asking(
+    rig = SpendRig(
         ScriptedModel(thinking_turn_script(), UNPRICED),
         msgspec.structs.replace(PLACE_AT_ONCE, ask_above=ask_above),
     )
@@ -189,7 +189,7 @@ async def test_the_demo_model_never_asks() -> None:
 )
 async def test_in_a_headless_run_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
     """Work over the budget does not start, and the decision is reported once."""
-    rig = Asking(ScriptedModel(thinking_script(12), info), NO_SWEEP, approver=FixedApprover("deny"))
+    rig = SpendRig(ScriptedModel(thinking_script(12), info), NO_SWEEP, approver=FixedApprover("deny"))
     await rig.begin()
     if budget != Budget():
         await rig.conversation.budget.set_limit(budget)

@@ -15,9 +15,9 @@ from helix_desktop.domain.file_history.session_changes import RecordedChanges, R
 from helix_desktop.domain.file_history.state import FileChange, FileState
 
 
-def step(capture: str, turn: int, path: str, source: str = "command") -> RecordedChanges:
-    changed = (FileChange(path, None, FileState(digest=capture)),)
-    return RecordedChanges(capture, "s", 1, 1, turn, 1, "Go", source, changes=changed)  # type: ignore[arg-type]  # a literal
+def step(capture_id: str, turn: int, path: str, source: str = "command") -> RecordedChanges:
+    changed = (FileChange(path, None, FileState(digest=capture_id)),)
+    return RecordedChanges(capture_id, "s", 1, 1, turn, 1, "Go", source, changes=changed)  # type: ignore[arg-type]  # a literal
 
 
 CHANGES = SessionChanges(

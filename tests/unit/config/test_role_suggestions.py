@@ -58,8 +58,8 @@ def test_a_window_that_is_only_assumed_fits_no_role() -> None:
     entries = (ModelEntry(name="own", window=24_000), ModelEntry(name="unknown"))
     local = Provider(name="box", base_url="http://localhost:1/v1", models=entries, default_model="own")
     assert with_filled_roles(Settings(), local, CATALOG).long == ""
-    known = msgspec.structs.replace(local, models=(entries[0], ModelEntry(name="large", window=64_000)))
-    assert with_filled_roles(Settings(), known, CATALOG).long == "box/large"
+    with_window = msgspec.structs.replace(local, models=(entries[0], ModelEntry(name="large", window=64_000)))
+    assert with_filled_roles(Settings(), with_window, CATALOG).long == "box/large"
 
 
 def test_what_is_set_stays() -> None:

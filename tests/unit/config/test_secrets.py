@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import verbatim
 ENVIRON = {"OPENAI_API_KEY": "from-environment"}
 
 
-class Chain:
+class MemoryKeychain:
     """An in-memory keychain, with Windows' size limit, that can be made to fail or to hang."""
 
     name = "Test Keychain"
@@ -58,14 +58,14 @@ class Chain:
 
 
 @pytest.fixture
-def chain() -> Iterator[Chain]:
-    keychain = Chain()
+def chain() -> Iterator[MemoryKeychain]:
+    keychain = MemoryKeychain()
     yield keychain
     keychain.unlocked.set()
 
 
 @pytest.fixture
-def secrets(chain: Chain) -> Iterator[SecretStore]:
+def secrets(chain: MemoryKeychain) -> Iterator[SecretStore]:
     store = SecretStore(ENVIRON, lambda: chain, timeout_s=60)
     yield store
     chain.unlocked.set()
@@ -76,7 +76,9 @@ def no_keychain() -> Keychain:
     raise KeychainUnavailable(verbatim("this system has no keychain"))
 
 
-async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: SecretStore, chain: Chain) -> None:
+async def test_a_key_in_the_keychain_wins_over_the_environment(
+    secrets: SecretStore, chain: MemoryKeychain
+) -> None:
     assert await secrets.get("openai") == ApiKey("from-environment", "environment", "OPENAI_API_KEY")
     assert await secrets.set("openai", " sk-1 \n") == ApiKey("sk-1", "keychain", "Test Keychain")
     assert await secrets.get("openai") == ApiKey("sk-1", "keychain", "Test Keychain")
@@ -85,7 +87,7 @@ async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: SecretSt
     assert await secrets.get("other") == ApiKey()
 
 
-async def test_all_keys_share_one_item_and_survive_a_restart(chain: Chain) -> None:
+async def test_all_keys_share_one_item_and_survive_a_restart(chain: MemoryKeychain) -> None:
     for number in range(3):
         once = SecretStore({}, lambda: chain)
         await once.set(f"p{number}", f"k{number}")
@@ -102,7 +104,7 @@ KEYS = st.text("ab-é漢", min_size=1, max_size=500)
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d", "e"]), KEYS | st.just("")), max_size=8))
 def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> None:
-    chain = Chain()
+    chain = MemoryKeychain()
     expected: dict[str, str] = {}
     for provider, key in changes:
         expected[provider] = key
@@ -115,7 +117,7 @@ def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> No
 
 
 def test_an_interrupted_write_keeps_the_old_keys() -> None:
-    chain = Chain()
+    chain = MemoryKeychain()
     KeychainItem(lambda: chain).change("a", "x" * 1500)
     for writes in range(3):
         chain.writes_left = writes
@@ -147,7 +149,7 @@ async def test_the_system_backend_may_be_missing() -> None:
     "error", [keyring.errors.InitError("locked"), keyring.errors.KeyringLocked("no"), OSError("bus")]
 )
 async def test_a_failing_keychain_is_treated_as_missing_and_recovers(
-    secrets: SecretStore, chain: Chain, error: Exception
+    secrets: SecretStore, chain: MemoryKeychain, error: Exception
 ) -> None:
     chain.error = error
     assert (await secrets.set("other", "k")).source == "run"
@@ -158,7 +160,7 @@ async def test_a_failing_keychain_is_treated_as_missing_and_recovers(
     assert secrets.problem == ""
 
 
-async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain: Chain) -> None:
+async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain: MemoryKeychain) -> None:
     chain.unlocked.clear()
     secrets = SecretStore(ENVIRON, lambda: chain, timeout_s=0.05)
     assert (await secrets.get("openai")).name == "OPENAI_API_KEY"
@@ -169,7 +171,7 @@ async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain:
     secrets.close()
 
 
-async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, chain: Chain) -> None:
+async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, chain: MemoryKeychain) -> None:
     chain.unlocked.clear()
     async with asyncio.TaskGroup() as group:
         pending = group.create_task(secrets.get("openai"))
@@ -182,7 +184,7 @@ async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, c
 
 @pytest.mark.parametrize("text", ["not json", "[1]", '{"parts": 2, "generation": 1, "sha256": "x"}'])
 async def test_an_item_that_is_not_ours_is_not_overwritten(
-    secrets: SecretStore, chain: Chain, text: str
+    secrets: SecretStore, chain: MemoryKeychain, text: str
 ) -> None:
     chain.items[ITEM] = text
     assert (await secrets.set("openai", "k")).source == "run"

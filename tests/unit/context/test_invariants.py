@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
 from helix_desktop.context.policy import REFERENCE_WINDOW
@@ -33,17 +34,11 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
-    Excluded,
     FoldMade,
-    FormChosen,
-    Pinned,
-    Redone,
     SweepMade,
-    Undone,
-    Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.messages import Message, ModelRequest
 from tests.support.histories import (
     DEFAULT_ACTIONS,
@@ -58,18 +53,6 @@ from tests.support.histories import (
 from tests.support.message_linter import lint, lint_alternating, lint_items
 from tests.support.reachability import index_digests, parse_index_entry, unreachable_content
 
-REWRITES = (
-    SweepMade,
-    FoldMade,
-    FormChosen,
-    Excluded,
-    ObservationsPlaced,
-    HandoverMade,
-    Pinned,
-    Unpinned,
-    Undone,
-    Redone,
-)
 MORE_EXAMPLES = settings(max_examples=2 * settings().max_examples)  # one test has many properties
 BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL, SweepReason.REFUSED}
 
@@ -142,7 +125,7 @@ def check_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulato
     transcript = Transcript()
     for recorded in simulator.log:
         transcript.apply(recorded)
-        if isinstance(recorded.event, REWRITES):
+        if isinstance(recorded.event, RewriteEvent):
             twin = transcript.fork()
             twin.rearrange()
             assert (twin.covers, twin.window_entries()) == (transcript.covers, transcript.window_entries())
@@ -206,7 +189,7 @@ def check_the_prefix_is_stable(simulator: SessionSimulator) -> None:
     """A request is a prefix of the next, unless there is a rewrite between them."""
     for previous, later in pairwise(simulator.sent_requests):
         between = simulator.log[previous.seq : later.seq]
-        if not any(isinstance(recorded.event, REWRITES) for recorded in between):
+        if not any(isinstance(recorded.event, RewriteEvent) for recorded in between):
             assert raw(later.request)[: len(previous.request.messages)] == raw(previous.request)
 
 

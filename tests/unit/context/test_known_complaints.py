@@ -301,5 +301,5 @@ def raw(item: LogItem) -> Message:
             return Message("user", text)
         case AssistantSpoke() as event:
             return Message("assistant", event.text, event.calls, verbatim=event.verbatim)
-        case ToolAnswered() as answer:
-            return Message("tool", answer.text, call_id=answer.call_id, name=answer.name)
+        case ToolAnswered() as output:
+            return Message("tool", output.text, call_id=output.call_id, name=output.name)

@@ -24,7 +24,7 @@ TEXTS = st.sampled_from(NASTY_TEXTS)
 BODY = "    return 'a line of a file'  # \\u00e9\n"
 
 
-class Working(RuleBasedStateMachine):
+class SessionMachine(RuleBasedStateMachine):
     """A session in progress: its simulator, and a projector that saw it from the start."""
 
     @initialize(policy=policies())
@@ -110,7 +110,7 @@ class Working(RuleBasedStateMachine):
         self.simulator.end_turn("interrupted")
 
 
-class Session(Working):
+class Session(SessionMachine):
     """The same session with rewrites by the program and the user; checked after each step."""
 
     @rule(idle=st.booleans())

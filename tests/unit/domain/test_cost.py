@@ -11,7 +11,9 @@ from helix_desktop.domain.cost import (
     Spending,
     call_cost,
     call_spending,
+    estimate_cost,
     spending_of,
+    step_unpriced,
     tokens_by_purpose,
     unused_calls,
 )
@@ -22,7 +24,7 @@ from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo, ToolCall, Usage
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.words.costs import CostState, purposes_text
+from helix_desktop.words.costs import CostState, price_text, purposes_text
 
 PRICED = ModelInfo(
     "vendor",
@@ -134,3 +136,20 @@ def test_tokens_are_told_by_what_they_were_spent_on() -> None:
         "Spent on: answers 500k · canceled or not used 8.5k · forms of large outputs 4.4k · subagents 900."
     )
     assert purposes_text({"answers": 500}) == ""
+
+
+def test_a_free_model_costs_nothing_and_says_so() -> None:
+    """Its price is known; that of the demo model is nobody's business."""
+    free = ModelInfo("vendor", "m", free=True)
+    spent = call_spending(free, Usage(900, 100))
+    assert (spent.cost, spent.unpriced) == (0.0, 0)
+    step = AssistantSpoke("Done.", "vendor/m", 100, usage=Usage(900, 100), unpriced=step_unpriced(free))
+    assert spending_of(step) == Spending(1_000)
+    assert CostState(spent).text == "1k tokens sent and received · free"
+    assert CostState(spent).short_cost_text == "free"
+    assert CostState(spent, is_demo=True).text == "1k tokens sent and received"
+    assert price_text(estimate_cost(free, 900, 100)) == "free"
+    assert price_text(estimate_cost(ModelInfo("vendor", "m"), 900, 100)) == "price unknown"
+    unknown = call_spending(ModelInfo("vendor", "m"), Usage(900, 100))
+    assert CostState(unknown).text == "1k tokens sent and received · price unknown"
+    assert CostState(spent + unknown).short_cost_text == ""

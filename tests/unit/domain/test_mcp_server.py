@@ -28,8 +28,8 @@ def test_consent_covers_everything_that_determines_what_runs(
 ) -> None:
     """Two entries have one fingerprint exactly when they would start, or connect to, the same thing."""
 
-    def consent_fields(entry: McpServerConfig) -> list[object]:
-        fields = msgspec.structs.asdict(entry)
+    def consent_fields(config: McpServerConfig) -> list[object]:
+        fields = msgspec.structs.asdict(config)
         return [
             sorted(v) if isinstance(v := fields[key], tuple) and key != "args" else v
             for key in CONSENT_FIELDS
@@ -114,15 +114,15 @@ CLAUDE = """{"mcpServers": {
 def test_the_common_json_form_is_parsed() -> None:
     """Servers, arguments, variables; likely secrets are separated from what is stored openly."""
     github, linear, disabled = parse_server_configs(CLAUDE, ("linear",))
-    assert github.entry == McpServerConfig(
+    assert github.config == McpServerConfig(
         name="github", command="docker", args=("run", "-i", "ghcr.io/github/github-mcp-server"),
         env={"GITHUB_HOST": "github.com"}, secret_env=("GITHUB_PERSONAL_ACCESS_TOKEN",),
     )  # fmt: skip
     assert github.secrets == {"GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_1234"}
-    assert (linear.entry.name, linear.entry.url) == ("linear-2", "https://mcp.linear.app/mcp")
+    assert (linear.config.name, linear.config.url) == ("linear-2", "https://mcp.linear.app/mcp")
     assert linear.secrets == {"Authorization": "Bearer abc"}
-    assert not disabled.entry.enabled
-    assert all(not draft.entry.is_consented for draft in (github, linear, disabled))
+    assert not disabled.config.enabled
+    assert all(not draft.config.is_consented for draft in (github, linear, disabled))
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_the_common_json_form_is_parsed() -> None:
 def test_command_lines_and_single_blocks(text: str, name: str, command: str, args: tuple[str, ...]) -> None:
     """Whatever is pasted becomes one server with a descriptive name."""
     (draft,) = parse_server_configs(text)
-    assert (draft.entry.name, draft.entry.command, draft.entry.args) == (name, command, args)
-    assert not validate_server(draft.entry)
+    assert (draft.config.name, draft.config.command, draft.config.args) == (name, command, args)
+    assert not validate_server(draft.config)
 
 
 def test_a_command_line_means_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_a_command_line_means_the_home_folder(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("HOME", "/home/user")
     monkeypatch.setenv("USERPROFILE", "/home/user")
     (draft,) = parse_server_configs("server ~/notes a~b")
-    assert draft.entry.args == ("/home/user/notes", "a~b")
+    assert draft.config.args == ("/home/user/notes", "a~b")
 
 
 def test_urls_and_variables() -> None:
@@ -159,7 +159,7 @@ def test_urls_and_variables() -> None:
         ServerDraft(McpServerConfig(name="sentry", url="https://mcp.sentry.dev/mcp")),
     )
     (draft,) = parse_server_configs("API_TOKEN=abc LEVEL=2 serve --fast")
-    assert draft.entry.env == {"LEVEL": "2"}
+    assert draft.config.env == {"LEVEL": "2"}
     assert draft.secrets == {"API_TOKEN": "abc"}
 
 

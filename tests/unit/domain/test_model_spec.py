@@ -75,3 +75,12 @@ def test_every_model_has_a_window_that_leaves_space(specs: list[ModelSpec]) -> N
     info = resolve_spec(*(SourcedSpec("server", "", figures) for figures in specs)).model_info("here", "m")
     assert info.window > 0
     assert 0 <= info.reserve < info.window
+
+
+def test_a_source_that_says_free_wins_over_the_prices_of_a_later_one() -> None:
+    """A price of the user's own wins over it."""
+    free, priced = ModelSpec(free=True), ModelSpec(price_in=3.0, price_out=15.0)
+    reported, published = SourcedSpec("server", "", free), SourcedSpec("catalog", "", priced)
+    assert resolve_spec(reported, published).model_info("here", "m").free
+    assert resolve_spec(reported, published).number("price_in") == 0
+    assert not resolve_spec(SourcedSpec("you", "", priced), reported).is_free

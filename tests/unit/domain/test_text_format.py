@@ -21,12 +21,12 @@ def test_line_without_marks(line: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "shown"),
+    ("title", "short"),
     [
         ("Fix the tests (2)", "Fix the tests (2)"),
         ("Fix all the failing tests (12)", "Fix all the f… (12)"),
         ("Fix all the failing tests", "Fix all the failin…"),
     ],
 )
-def test_a_title_that_is_cut_keeps_its_number(title: str, shown: str) -> None:
-    assert ellipsize_title(title, 19) == shown
+def test_a_title_that_is_cut_keeps_its_number(title: str, short: str) -> None:
+    assert ellipsize_title(title, 19) == short

@@ -15,6 +15,8 @@ from helix_desktop.domain.tool_call_target import call_target
         ('{"todos": [{"content": "Read", "status": "done"}]}', ""),
         ('{"edits": [1, null], "n": 2}', ""),
         ('{"edits": [{"path": "' + "a" * 999 + '"}]}', "a" * 199 + "…"),
+        ('{"path": "ledger/interest.py", "lines": [1,', "ledger/interest.py"),
+        ('{"todos": [{"content": "Rea', '{"todos": [{"content": "Rea'),
         ("*** Update File: c.py\n@@", "c.py"),
     ],
 )

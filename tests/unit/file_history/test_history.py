@@ -103,7 +103,7 @@ async def test_the_event_loop_is_free_while_the_history_waits(tmp_path: Path) ->
         assert kinds(await looking) == {"new": "created"}
 
 
-class _Life:
+class _SavedHistory:
     """A history of files with saved settings; it can be opened again, as after a restart."""
 
     def __init__(self, folder: Path, files: int) -> None:
@@ -123,7 +123,7 @@ class _Life:
 
 
 async def test_a_paused_copy_waits_for_the_user_also_after_a_restart(tmp_path: Path) -> None:
-    life = _Life(tmp_path, 300)
+    life = _SavedHistory(tmp_path, 300)
     history = life.open()
     await history.start()
     await history.pause(True)
@@ -142,7 +142,7 @@ async def test_a_paused_copy_waits_for_the_user_also_after_a_restart(tmp_path: P
 
 
 async def test_what_a_call_needs_is_copied_though_the_copy_is_paused(tmp_path: Path) -> None:
-    life = _Life(tmp_path, 3)
+    life = _SavedHistory(tmp_path, 3)
     history = life.open()
     await history.pause(True)
     await history.start()
@@ -160,7 +160,7 @@ async def test_what_a_call_needs_is_copied_though_the_copy_is_paused(tmp_path: P
 
 async def test_nothing_is_complete_before_the_files_were_looked_at(tmp_path: Path) -> None:
     """A session that is opened meanwhile asks what was captured and not recorded."""
-    life = _Life(tmp_path, 3)
+    life = _SavedHistory(tmp_path, 3)
     history = life.open()
     await history.unrecorded("s")
     assert not history.coverage.is_complete
@@ -171,7 +171,7 @@ async def test_nothing_is_complete_before_the_files_were_looked_at(tmp_path: Pat
 
 async def test_a_complete_copy_leaves_its_lock_to_other_processes(tmp_path: Path) -> None:
     """At once: who sees that all is copied may take it."""
-    life = _Life(tmp_path, 3)
+    life = _SavedHistory(tmp_path, 3)
     history = life.open()
     await start_and_copy(history)
     with FileLock(tmp_path / "data/file-history-copy.lock", timeout=0):
@@ -180,7 +180,7 @@ async def test_a_complete_copy_leaves_its_lock_to_other_processes(tmp_path: Path
 
 
 async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path: Path) -> None:
-    life = _Life(tmp_path, 3)
+    life = _SavedHistory(tmp_path, 3)
     other = FileLock(tmp_path / "data/file-history-copy.lock")
     history = life.open()
     await history.pause(True)
@@ -198,7 +198,7 @@ async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path
 
 
 async def test_a_place_that_the_user_includes_is_copied(tmp_path: Path) -> None:
-    life = _Life(tmp_path, 3)
+    life = _SavedHistory(tmp_path, 3)
     (life.root / ".gitignore").write_text("001\n")
     history = life.open()
     await start_and_copy(history)
@@ -213,7 +213,7 @@ async def test_a_place_that_the_user_includes_is_copied(tmp_path: Path) -> None:
 
 
 async def test_the_copy_ends_though_a_file_that_it_was_to_copy_is_gone(tmp_path: Path) -> None:
-    life = _Life(tmp_path, 1)
+    life = _SavedHistory(tmp_path, 1)
     history = life.open()
     await history.pause(True)
     await history.start()

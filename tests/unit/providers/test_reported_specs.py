@@ -51,7 +51,8 @@ MISTRAL: dict[str, Any] = {
         ({"max_model_len": 65_536}, ModelSpec(window=65_536)),
         ({"max_input_tokens": 1_000_000, "max_tokens": 128_000}, ModelSpec(window=1_000_000, output=128_000)),
         ({"pricing": {"prompt": "-1", "completion": "-1"}}, ModelSpec()),  # a router: it depends
-        ({"pricing": {"prompt": "0", "completion": "0"}}, ModelSpec()),
+        ({"pricing": {"prompt": "0", "completion": "0"}}, ModelSpec(free=True)),
+        ({"pricing": {"prompt": None, "completion": ""}}, ModelSpec()),
         ({"context_length": True, "max_model_len": "large"}, ModelSpec()),
     ],
 )

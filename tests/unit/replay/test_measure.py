@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.ports import Counts
+from helix_desktop.replay.ports import MechanismCounts
 from helix_desktop.replay.recording import with_turn_ends
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
@@ -178,7 +178,7 @@ def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
     class Summing(UnmanagedReplay):
         def end_turn(self) -> None:
             self.summaries += [40, 2]
-            self.counts = Counts(handovers=1, observations=3, reflections=1, sweeps=9)
+            self.counts = MechanismCounts(handovers=1, observations=3, reflections=1, sweeps=9)
 
     measured = measure(tmp_path, LONG, Summing).result
     assert measured.managed.billed == pytest.approx(measured.unmanaged.billed + 42)
@@ -233,12 +233,12 @@ def test_totals_add_counts(tmp_path: Path) -> None:
     class Counting(UnmanagedReplay):
         def __init__(self) -> None:
             super().__init__()
-            self.counts = Counts(1, 2, 3, 4, 5, 6, 7)
+            self.counts = MechanismCounts(1, 2, 3, 4, 5, 6, 7)
             self.summaries = [10]
 
     files = [measure(tmp_path / name, LONG, Counting, window=3000) for name in ("one", "two")]
     total = totals_of(files)
-    assert total.counts == Counts(2, 4, 6, 8, 10, 12, 14)
+    assert total.counts == MechanismCounts(2, 4, 6, 8, 10, 12, 14)
     assert (total.summaries, total.summary_tokens) == (2, 20)
     assert total.heavy is not None
     assert (total.heavy.summaries, total.heavy.lossy) == (1.0, 12.0)

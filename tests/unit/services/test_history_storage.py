@@ -41,7 +41,8 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
     await commit("parent", start, capture("parent", "in the branch"), SubagentStarted("sub", "call", "task"))
     await commit("sub", start, capture("sub", "of the subagent"), parent="parent")
     branched = RecordedEvent(4, START_MS, SessionBranched("parent", 3, "a branch"))
-    await store.commit(Commit("branch", (branched,), summary=make_summary("branch")))
+    summary = msgspec.structs.replace(make_summary("branch"), branch_of="parent")
+    await store.commit(Commit("branch", (branched,), summary=summary))
     await commit("parent", capture("parent", "behind it"))
     await commit("deleted", start, capture("deleted", "of the deleted one"))
     capture("deleted", "not recorded yet")
@@ -52,10 +53,12 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
     for session_id in ("parent", "deleted"):
         await store.retention.trash_session(session_id)
     assert (await history.plan()).captures == 0
+    assert (await history.plan_deletion(("stays",))).captures == 1
+    would = await history.plan_deletion(("parent", "deleted"))
     await store.retention.empty_trash()
     assert (await history.plan()).captures == 3
-    result = await history.clean_up()
-    assert (result.captures, result.contents) == (3, 6)
+    assert await history.clean_up() == would
+    assert (would.captures, would.contents) == (3, 6)
     left = {capture.id for capture in database.captures.all()}
     assert left == {"in the branch", "of the subagent", "of another"}
 

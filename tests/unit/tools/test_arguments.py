@@ -22,7 +22,7 @@ from helix_desktop.tools.todo import TodoArguments
         ('{"path": "a", "start_line": 0}', "start_line"),
         ('{"path": "a", "start_line": "x"}', "start_line"),
         ('{"path": "a", "file": "b"}', "file"),
-        ('{"path": "a"', "truncated"),
+        ('{"path": "a"', "wrong arguments: not valid JSON. Input data was truncated"),
         ("[]", "array"),
         ('"x"', "str"),
         ('{"path": "\\ud800"}', "wrong arguments"),

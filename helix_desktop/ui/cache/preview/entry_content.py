@@ -153,11 +153,11 @@ class EntryContent(ContentViewer):
             self._has_diff = True
             self.diff.show_diff(diff, self._name)
 
-    def show_diff_error(self, previous: str, digest: str, words: str) -> None:
+    def show_diff_error(self, previous: str, digest: str, text: str) -> None:
         """Say why there is no diff of two versions, if they still are those on screen."""
         if self._is_pair(previous, digest):
             self.diff.show_diff(None)
-            self.diff.show_words(words)
+            self.diff.show_text(text)
 
     def open_find(self) -> None:
         """Open find in the view on screen; a tree or an image is searched as text."""
@@ -257,7 +257,7 @@ class EntryContent(ContentViewer):
         if self._has_diff or self._row is None or self._previous is None:
             return
         self.diff.show_diff(None)
-        self.diff.show_words(tr("Comparing…"))
+        self.diff.show_text(tr("Comparing…"))
         self.diff_requested.emit(self._previous.digest, self._row.digest)
 
     def _diff_facts(self) -> str:

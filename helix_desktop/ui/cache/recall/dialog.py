@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.ui.cache.recall.part import CONTEXTS, RecallPart, parse_recall_part
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo, TextField
+from helix_desktop.ui.design.fields import ComboBox, TextField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -51,7 +51,7 @@ class RecallDialog(Themed, SizedDialog):
         self.pattern.setAccessibleName(tr("Regular expression"))
         self.lines.setObjectName("recall_lines")
         self.lines.setAccessibleName(tr("Lines"))
-        self.context = Combo()
+        self.context = ComboBox()
         self.context.setObjectName("recall_context")
         self.context.addItems([str(lines) for lines in CONTEXTS])
         self.summary, self.sample = label("", "strong", wrap=True), QPlainTextEdit()
@@ -192,13 +192,13 @@ class RecallDialog(Themed, SizedDialog):
         self.sample.setPlainText("")
         self.recall_button.setEnabled(False)
 
-    def _say(self, words: str, *, is_wrong: bool) -> None:
+    def _say(self, text: str, *, is_wrong: bool) -> None:
         restyle(self.summary, "role", "error" if is_wrong else "strong")
-        self.summary.setText(words)
+        self.summary.setText(text)
         field = {"pattern": self.pattern, "lines": self.lines}.get(self._how)
         if field is not None:
             restyle(field, "invalid", is_wrong)
-            field.setAccessibleDescription(words)
+            field.setAccessibleDescription(text)
 
 
 def _matches(pattern: str, context: str) -> RecallPart:

@@ -14,7 +14,7 @@ from helix_desktop.ui.changes.reverts.plan_texts import choice_text, choices_of
 from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, path_text
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -40,7 +40,7 @@ class PlanView(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._plan = RevertPlan(())
-        self._combos: dict[str, Combo] = {}
+        self._combos: dict[str, ComboBox] = {}
         self._merges: dict[str, PushButton] = {}
         self._lines: dict[str, tuple[TextLine, TextLine]] = {}
         self._effects: list[TextLine] = []  # of the section that is being added
@@ -138,7 +138,7 @@ class PlanView(Themed, QWidget):
     def _choice(
         self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None
     ) -> Sequence[QWidget]:
-        combo = Combo()
+        combo = ComboBox()
         combo.setObjectName(f"choice:{file.path}")
         combo.setAccessibleName(tr("What {file} becomes", file=path_text(file.path)))
         for option in options:

@@ -15,7 +15,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.changes.reverts.plan_texts import files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
@@ -56,8 +56,8 @@ class RewindDialog(Themed, SizedDialog):
         self.setWindowTitle(tr("Rewind"))
         self._points = {point.seq: point for point in points}
         self._is_planned = False
-        self.message_box = Combo()
-        self.message_box.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.message_box = ComboBox()
+        self.message_box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.message_box.setMinimumContentsLength(_RANGE_CHARS)
         for point in points:
             words = ellipsize(" ".join(point.text.split()), _MESSAGE_CHARS)

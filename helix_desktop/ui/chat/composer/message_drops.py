@@ -34,7 +34,7 @@ class MessageDrops(QObject):
                 return True
             is_refusal = not self._composer.isEnabled()
             words = tr("No message can be written here now.") if is_refusal else _words(dragged)
-            self._hint.show_words(words, is_refusal=is_refusal)
+            self._hint.show_text(words, is_refusal=is_refusal)
             answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
             answer_drag(event, is_accepted=not self._hint.is_refusal)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter, QTextCharFormat, QTextCursor
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
-from helix_desktop.ui.chat.actions import AllowAllOnce, Answer, Decide, OpenMenu, ToggleFold
+from helix_desktop.ui.chat.actions import AllowAllOnce, ApprovalAnswer, Decide, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -46,12 +46,12 @@ _PAD = 16.0
 _ASKER = 32  # characters of a subagent's title
 _LINK = 26.0  # height of the link to more lines
 _MARK = 22.0  # of a line that opens, with the gap behind it
-_LABELS: dict[Answer, TranslatableText] = {
+_LABELS: dict[ApprovalAnswer, TranslatableText] = {
     "once": text("Allow once"),
     "deny": text("Deny"),
     "words": text("Deny with reason…"),
 }
-_STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost"}
+_STYLES: dict[ApprovalAnswer, ButtonStyle] = {"once": "primary", "words": "ghost"}
 _MAX_DETAIL_LINES = 60
 
 
@@ -241,7 +241,7 @@ class ApprovalItem(RowItem):
             y += text.layout(inner - style.px(_MARK)) + style.px(6)
         return y + style.px(6)
 
-    def _answer_area(self, answer: Answer) -> HitArea:
+    def _answer_area(self, answer: ApprovalAnswer) -> HitArea:
         action = Decide(self._approval.key.call_id, answer)
         tip = dict(self.context.answer_tips).get(answer, "")
         return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)

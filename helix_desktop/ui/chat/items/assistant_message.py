@@ -27,7 +27,7 @@ from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
-from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH
+from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH
 
 _OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may change them
 
@@ -179,8 +179,9 @@ class AssistantMessageItem(RowItem):
         y = self._stack.arrange(0, self._lazy_bottom, width, unchanged)
         self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
         self._bottom = y
+        self.room_below = min(BOTTOM_GAP, style.px(WAITING_HEIGHT)) if self._row.streaming else 0.0
         if self._row.streaming:
-            y += style.px(WAITING_HEIGHT)
+            y += style.px(WAITING_HEIGHT) - self.room_below
         return max(y, style.px(8))
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:

@@ -70,13 +70,13 @@ class FileBlock:
             self._frame.setHeight(style.px(_HEADER) + self.text.layout(self._frame.width() - gutter - 8) + 5)
         return self._frame.bottom()
 
-    def hit_area(self, capture: str, number: int) -> HitArea:
+    def hit_area(self, capture_id: str, number: int) -> HitArea:
         """Return the head of the file, which leads to Changes."""
         rect = QRectF(self._frame)
         rect.setHeight(self._style.px(_HEADER))
         label = tr("Open {file} in Changes", file=self._file.name)
         return HitArea(
-            f"file:{number}", OpenChanges(capture, self._file.path), label, rect, radius=10, tip=label
+            f"file:{number}", OpenChanges(capture_id, self._file.path), label, rect, radius=10, tip=label
         )
 
     def paint(self, painter: QPainter, state: PaintState, *, is_hovered: bool = False) -> None:
@@ -230,7 +230,7 @@ class ChangedFiles:
             return y
         for number, block in enumerate(self._blocks):
             y = block.arrange(y, width) + style.px(_GAP)
-            self.hit_areas.append(block.hit_area(self._changes.capture, number))
+            self.hit_areas.append(block.hit_area(self._changes.capture_id, number))
         self._foot = QRectF(
             style.px(_MARGIN), y - style.px(2), width - 2 * style.px(_MARGIN), style.px(_FOOT)
         )
@@ -278,7 +278,7 @@ class ChangedFiles:
                 HitArea("whole:changes", ToggleFold("changed_lines"), words, place, radius=8)
             )
         self.hit_areas.append(
-            HitArea("changes:open", OpenChanges(self._changes.capture), label, rect, radius=8)
+            HitArea("changes:open", OpenChanges(self._changes.capture_id), label, rect, radius=8)
         )
 
     def _foot_text(self) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.chat.actions import Answer, Fold, RowAction
+from helix_desktop.ui.chat.actions import ApprovalAnswer, Fold, RowAction
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
@@ -35,7 +35,7 @@ class ItemContext:
     expanded: frozenset[Fold] = frozenset()
     explains: bool = False
     token_ratio: float = 1.0
-    answer_tips: frozenset[tuple[Answer, str]] = frozenset()
+    answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ class RowItem(ABC):
         self.style = tools.style
         self.width = 0.0
         self.height = 0.0
+        self.room_below = 0.0
+        """What it may paint below its height, where the gap to the next row or to the edge is."""
         self._texts: Sequence[TextLayout] = []
         self._lines: Sequence[PaintedLine] = []
         self.hit_areas: list[HitArea] = []

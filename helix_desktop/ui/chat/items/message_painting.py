@@ -53,7 +53,7 @@ def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
     painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
 
 
-def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, words: str) -> None:
+def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, text: str) -> None:
     """Draw three dots, one of them lit, while no words come; and how long that is."""
     theme = style.theme
     for dot in range(3):
@@ -62,7 +62,7 @@ def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, 
         painter.setBrush(style.color(color))
         painter.drawEllipse(QRectF(2 + dot * style.px(11), room.y() + style.px(9), style.px(6), style.px(6)))
     line = room.adjusted(style.px(44), 0, 0, 0)
-    paint_line(painter, style, line, words, style.font(SMALL), theme.muted)
+    paint_line(painter, style, line, text, style.font(SMALL), theme.muted)
 
 
 def waiting_text(since_ms: int) -> str:

@@ -16,8 +16,8 @@ from helix_desktop.ui.design.document_units import to_lower
 class PaintedLine:
     """One line of words, in pixels; positions in it are characters."""
 
-    def __init__(self, words: str, font: QFont, color: str) -> None:
-        self.words, self.font, self.color = words, font, color
+    def __init__(self, text: str, font: QFont, color: str) -> None:
+        self.words, self.font, self.color = text, font, color
         self.rect = QRectF()
         self.number = 0  # below 0 in an item whose search finds it: its texts count from 0
 
@@ -30,6 +30,9 @@ class PaintedLine:
             ranges.append((at, at + len(needle)))
             at = haystack.find(needle, at + len(needle))
         return ranges
+
+    def show_position(self, _position: int) -> None:
+        """All of it that can be seen is in sight."""
 
     def line_rect(self, _position: int) -> QRectF:
         """Return where it stands in the item."""

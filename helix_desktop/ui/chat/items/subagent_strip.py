@@ -72,8 +72,8 @@ class SubagentStrip:
             self.hit_areas.append(HitArea("stop:card", stop, label, place, radius=8, tip=tip))
         return self._rect.bottom()
 
-    def _button_place(self, right: float, words: str) -> QRectF:
-        wide, tall = button_width(self._style, words, True), self._style.px(27)
+    def _button_place(self, right: float, text: str) -> QRectF:
+        wide, tall = button_width(self._style, text, True), self._style.px(27)
         return QRectF(right - wide, self._rect.center().y() - tall / 2 - self._style.px(3), wide, tall)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:

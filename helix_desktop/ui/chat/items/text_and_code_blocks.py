@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QTextCursor
 
 from helix_desktop.ui.chat.actions import CopyCode
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.table_block import TableBlock
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Block, Code, Prose, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
@@ -46,22 +47,20 @@ class MessageBlock(Protocol):
 
 
 class TextBlock:
-    """Prose or a table."""
+    """Prose."""
 
-    def __init__(self, text: TextLayout, indent: int = 0, table: bool = False) -> None:
+    def __init__(self, text: TextLayout) -> None:
         self.text = text
         self.height = 0.0
-        self._indent = indent * text.style.px(INDENT)
-        self._table = table
 
     def layout(self, width: float) -> float:
         """Wrap to a width; the height that takes, both in pixels."""
-        self.height = self.text.layout(max(40.0, width - self._indent))
+        self.height = self.text.layout(max(40.0, width))
         return self.height
 
     def move(self, x: float, y: float) -> None:
         """Move the top left corner to a point of the item."""
-        self.text.x, self.text.y = x + self._indent, y
+        self.text.x, self.text.y = x, y
 
     def hit_areas(self) -> Sequence[HitArea]:
         """Nothing: links are found by the pointer, not by Tab."""
@@ -256,7 +255,7 @@ def make_block(
     if isinstance(block, Code):
         return CodeBlock(writer, style, block, highlighter)
     if isinstance(block, Table):
-        return TextBlock(writer.write_table(block), block.indent, table=True)
+        return TableBlock(writer.write_table(block), block.indent)
     return TextBlock(writer.write_prose(block, style.theme.muted if _is_quote(block) else ""))
 
 
@@ -287,4 +286,4 @@ def code_label(info: str) -> tuple[str, str]:
 
 
 def _is_quote(block: Prose) -> bool:
-    return all(leaf.quote for leaf in block.paragraphs)
+    return all(leaf.quotes for leaf in block.paragraphs)

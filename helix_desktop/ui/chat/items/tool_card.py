@@ -7,10 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.agent.session import did_not_run
-from helix_desktop.agent.tool_calls.approvals import denial_reason
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -38,12 +35,10 @@ from helix_desktop.ui.chat.rows.row_texts import (
     output_form_text,
 )
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
+from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
-from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.tool_icons import tool_icon
-from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
-from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -70,7 +65,6 @@ _STATE_ICONS: dict[ToolState, str] = {
     "interrupted": "pause",
     "stopped": "circle-stop",
 }
-_REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
     "excluded": "eye-off",
@@ -91,52 +85,6 @@ class _PlacedChip(NamedTuple):
     area: str = ""  # the name of its area, if a click opens the output in the cache
     tip: str = ""
     rect: QRectF = QRectF()
-
-
-def figures_text(row: ToolRow, token_ratio: float) -> str:
-    """Lines (or why it failed), time, exit code and tokens of a call, as one line of words.
-
-    Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
-    `token_ratio`: the model's tokens per token of the row.
-    """
-    if row.subagent_status is not None:
-        return ""
-    if row.state == "interrupted" and not row.answer_seq:
-        return tr("output not saved")
-    if row.state == "interrupted" and did_not_run(row.head):
-        return tr("did not run")
-    parts = list(filter(None, [_output_text(row)]))
-    if row.duration_ms is not None:
-        duration = format_duration(row.duration_ms)
-        was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
-        parts.append(tr("at least {duration}", duration=duration) if was_cut_off else duration)
-    if row.exit_code is not None:
-        parts.append(tr("exit code {code}", code=str(row.exit_code)))
-    if row.tokens:
-        tokens = format_token_count(round(row.tokens * token_ratio))
-        parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
-    return " · ".join(parts)
-
-
-def _output_text(row: ToolRow) -> str:
-    """Return how much a call brought, or in place of it why it failed or was denied."""
-    reason = denial_reason(row.head) if row.state == "denied" else ""
-    if reason:
-        return tr("“{reason}”", reason=escape_invisible(ellipsize(reason, _REASON_CHARS)))
-    if row.state == "failed" and row.exit_code is None and row.head:
-        sentence = row.head.split("\n", 1)[0].split(". ", 1)[0]
-        return escape_invisible(ellipsize(sentence, _REASON_CHARS))
-    if row.form != "full" or row.is_choosing_form:
-        return format_size(row.size_bytes)
-    if row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
-        return tr.plural(row.lines - row.header_lines, "%n line", "%n lines")
-    return ""
-
-
-def _sent_text(row: ToolRow, tokens: str) -> str:
-    if row.badge in ("", "in_window", "pinned", "recalled"):
-        return tr("{tokens} sent", tokens=tokens)
-    return tr("{tokens} sent earlier", tokens=tokens)  # now a marker or a note stands for it
 
 
 def has_menu(row: ToolRow) -> bool:

@@ -14,13 +14,18 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFormat,
     QTextFrameFormat,
-    QTextLength,
     QTextTable,
     QTextTableFormat,
 )
 
 from helix_desktop.ui.chat.markdown.parser import Alignment, Paragraph, Prose, Span, Table
-from helix_desktop.ui.chat.markdown.text_decorations import INLINE_CODE_PAD, BlockDecoration, InlineCodeRange
+from helix_desktop.ui.chat.markdown.table_layout import CELL_PADDING, TableLayout
+from helix_desktop.ui.chat.markdown.text_decorations import (
+    INLINE_CODE_PAD,
+    QUOTE_INDENT,
+    BlockDecoration,
+    InlineCodeRange,
+)
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, SEMIBOLD, ChatStyle
 from helix_desktop.ui.design.mirror import text_direction
@@ -61,17 +66,16 @@ class DocumentWriter:
     def write_table(self, block: Table) -> TextLayout:
         """Return a piece that holds a table."""
         document = new_document(self._style.font(BODY))
-        text_layout = TextLayout(self._style, document)
-        text_layout.is_table = True
         columns = max(1, len(block.alignments))
         cursor = QTextCursor(document)
         cursor.beginEditBlock()
-        form = self._table_format(columns)
+        form = self._table_format()
         direction = _direction(span for cells in block.rows for spans in cells for span in spans)
-        text_layout.is_mirrored = direction == _FROM_RIGHT
-        if text_layout.is_mirrored:
+        if direction == _FROM_RIGHT:
             form.setAlignment(Qt.AlignmentFlag.AlignRight)
         table = cursor.insertTable(len(block.rows), columns, form)
+        text_layout = TableLayout(self._style, document, table, block.rows)
+        text_layout.is_mirrored = direction == _FROM_RIGHT
         for row, cells in enumerate(block.rows):
             for column, spans in enumerate(cells[:columns]):
                 self._write_cell(text_layout, table, (row, column), spans, block.alignments[column])
@@ -134,8 +138,8 @@ class DocumentWriter:
             cursor.setBlockFormat(form)
         else:
             cursor.insertBlock(form, QTextCharFormat())
-        decor = BlockDecoration(paragraph.marker, paragraph.indent, paragraph.quote, paragraph.rule)
-        if paragraph.marker or paragraph.quote or paragraph.rule:
+        decor = BlockDecoration(paragraph.marker, paragraph.indent, paragraph.quotes, paragraph.rule)
+        if paragraph.marker or paragraph.quotes or paragraph.rule:
             layout.decorations[cursor.blockNumber()] = decor
         self._write_spans(cursor, layout, paragraph.spans, paragraph.heading)
 
@@ -146,10 +150,12 @@ class DocumentWriter:
         form = QTextBlockFormat()
         form.setLineHeight(_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         form.setLayoutDirection(_direction(paragraph.spans))
-        margin = self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote)
-        if paragraph.marker:  # a number from 100 on needs more than an indent
-            margin = max(margin, self._style.width(_widest(paragraph.marker), self._style.font(BODY)))
-        if paragraph.indent or paragraph.quote:
+        margin = self._style.px(INDENT * paragraph.indent + QUOTE_INDENT * len(paragraph.quotes))
+        marker = paragraph.marker or paragraph.item_marker
+        if marker:  # a number from 100 on needs more than an indent
+            room = self._style.width(_widest(marker), self._style.font(BODY))
+            margin = max(margin, margin - self._style.px(INDENT) + room)
+        if paragraph.indent or paragraph.quotes:
             edge = Qt.AlignmentFlag.AlignRight if side == _FROM_RIGHT else Qt.AlignmentFlag.AlignLeft
             form.setAlignment(edge | Qt.AlignmentFlag.AlignAbsolute)
         if side == _FROM_RIGHT:
@@ -189,8 +195,8 @@ class DocumentWriter:
             block = cursor.blockFormat()
             block.setTopMargin(0)
             cursor.insertBlock(block)
-            quote = layout.decorations.get(cursor.blockNumber() - 1, BlockDecoration()).quote
-            layout.decorations[cursor.blockNumber()] = BlockDecoration(quote=quote, is_continuation=True)
+            quotes = layout.decorations.get(cursor.blockNumber() - 1, BlockDecoration()).quotes
+            layout.decorations[cursor.blockNumber()] = BlockDecoration(quotes=quotes, is_continuation=True)
             cursor.insertText(part.replace("\n", "\u2028"), form)
 
     def _inline_code(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
@@ -249,16 +255,15 @@ class DocumentWriter:
             form.setForeground(self._style.color(self._style.theme.accent_text))
         return form
 
-    def _table_format(self, columns: int) -> QTextTableFormat:
+    def _table_format(self) -> QTextTableFormat:
         form = QTextTableFormat()
         form.setCellSpacing(0)
-        form.setCellPadding(self._style.px(7))
+        form.setCellPadding(self._style.px(CELL_PADDING))
         form.setBorder(1)
         form.setBorderCollapse(True)
         form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
         form.setBorderBrush(self._style.color(self._style.theme.border))
         form.setHeaderRowCount(1)
-        form.setColumnWidthConstraints([QTextLength()] * columns)
         return form
 
     def _write_cell(

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from helix_desktop.ui.chat.markdown.formulas import enable_formulas
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -36,13 +37,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph, heading, list item line or rule; `indent` and `quote` are nesting depths."""
+    """A paragraph, heading, list item line or rule; `indent` is how many lists it is in.
+
+    `quotes` has the indent of each quote it is in; `item_marker` is the marker of the item it continues.
+    """
 
     spans: tuple[Span, ...] = ()
     heading: int = 0
     indent: int = 0
-    quote: int = 0
+    quotes: tuple[int, ...] = ()
     marker: str = ""
+    item_marker: str = ""
     rule: bool = False
 
 
@@ -104,7 +109,7 @@ class _PermissiveMarkdownIt(MarkdownIt):
 def _markdown_it() -> MarkdownIt:
     """Made once, since that takes longer than reading a message; it keeps nothing between texts."""
     parser = _PermissiveMarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    return parser.disable(["html_block", "html_inline"])
+    return enable_formulas(parser.disable(["html_block", "html_inline"]))
 
 
 @cache
@@ -177,7 +182,8 @@ class _Flattener:
         self._blocks: list[Block] = []
         self._paragraphs: list[Paragraph] = []
         self._indent = 0
-        self._quote = 0
+        self._quotes: tuple[int, ...] = ()
+        self._item_markers: list[str] = []  # of the items around
         self._heading = 0
         self._marker = ""
         self._rows: list[list[Cell]] = []
@@ -197,7 +203,7 @@ class _Flattener:
         elif kind in ("fence", "code_block"):
             self._code(token)
         elif kind == "hr":
-            self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quote=self._quote))
+            self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quotes=self._quotes))
         elif kind in ("th_open", "td_open", "tr_open", "table_open", "table_close"):
             self._table(token)
         else:
@@ -211,12 +217,14 @@ class _Flattener:
                 self._indent -= 1
             case "list_item_open":
                 self._marker = f"{token.info}{token.markup}" if token.info else BULLET
+                self._item_markers.append(self._marker)
             case "list_item_close":
                 self._flush_marker()
+                self._item_markers.pop()
             case "blockquote_open":
-                self._quote += 1
+                self._quotes += (self._indent,)
             case "blockquote_close":
-                self._quote -= 1
+                self._quotes = self._quotes[:-1]
             case "heading_open":
                 self._heading = int(token.tag[1])
             case "heading_close":
@@ -230,12 +238,15 @@ class _Flattener:
             self._rows[-1].append(spans)
             self._in_cell = False
             return
-        self._paragraphs.append(Paragraph(spans, self._heading, self._indent, self._quote, self._marker))
+        around = self._item_markers[-1] if self._item_markers and not self._marker else ""
+        self._paragraphs.append(
+            Paragraph(spans, self._heading, self._indent, self._quotes, self._marker, around)
+        )
         self._marker = ""
 
     def _flush_marker(self) -> None:
         if self._marker:
-            self._paragraphs.append(Paragraph((), 0, self._indent, self._quote, self._marker))
+            self._paragraphs.append(Paragraph((), 0, self._indent, self._quotes, self._marker))
             self._marker = ""
 
     def _code(self, token: Token) -> None:

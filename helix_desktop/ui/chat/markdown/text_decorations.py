@@ -13,11 +13,11 @@ from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle
 
 
 class BlockDecoration(NamedTuple):
-    """A block's list marker, quote bars or rule; or that it continues a folded line."""
+    """A block's list marker, the indents of its quote bars, or rule; or that it continues a folded line."""
 
     marker: str = ""
     indent: int = 0
-    quote: int = 0
+    quotes: tuple[int, ...] = ()
     rule: bool = False
     is_continuation: bool = False
 
@@ -31,6 +31,7 @@ class InlineCodeRange(NamedTuple):
 
 
 NO_DECORATION = BlockDecoration()
+QUOTE_INDENT = 16  # pixels at zoom 1
 INLINE_CODE_PAD = 3  # pixels of its background before its first letter, but not where it wraps
 
 
@@ -70,29 +71,36 @@ def paint_decorations(
 ) -> None:
     """Draw the decorations of a document's blocks, by block number."""
     for number, decoration in decorations.items():
-        if decoration is not NO_DECORATION and not decoration.is_continuation:
-            _paint_decoration(painter, document.findBlockByNumber(number), decoration, style)
+        if decoration is not NO_DECORATION:
+            before = decorations.get(number - 1, NO_DECORATION)
+            _paint_decoration(painter, document.findBlockByNumber(number), decoration, before, style)
 
 
 def _paint_decoration(
-    painter: QPainter, block: QTextBlock, decoration: BlockDecoration, style: ChatStyle
+    painter: QPainter,
+    block: QTextBlock,
+    decoration: BlockDecoration,
+    before: BlockDecoration,
+    style: ChatStyle,
 ) -> None:
+    """Draw what belongs to a block; the bars of a quote go on from those of the block before it."""
     document = block.document()
     rect = document.documentLayout().blockBoundingRect(block)
     line = block.layout().lineAt(0)
     is_from_right = block.blockFormat().rightMargin() > 0  # where its paragraph begins, not only its line
     previous = block.previous()
-    is_line = previous.isValid() and not block.blockFormat().topMargin()  # of a paragraph: one bar for all
-    top = document.documentLayout().blockBoundingRect(previous).top() if is_line else rect.top()
+    above = document.documentLayout().blockBoundingRect(previous).bottom() if previous.isValid() else 0.0
     strong = style.color(style.theme.border_strong)
     painter.setPen(Qt.PenStyle.NoPen)
     if decoration.rule:
         width = document.textWidth() - rect.x()
         painter.fillRect(QRectF(rect.x(), rect.center().y(), width, 1), strong)
-    for level in range(decoration.quote):
+    for level, indent in enumerate(decoration.quotes):
         painter.setBrush(strong)
-        begin = float(INDENT * decoration.indent + 16 * level)
+        begin = style.px(INDENT * indent + QUOTE_INDENT * level)
         left = document.textWidth() - begin - 3 if is_from_right else begin
+        goes_on = before.quotes[: level + 1] == decoration.quotes[: level + 1]
+        top = above - 2 if goes_on else rect.top()  # over the round end of the bar above
         painter.drawRoundedRect(QRectF(left, top, 3, rect.bottom() - top), 1.5, 1.5)
     if decoration.marker and line.isValid():
         begin = rect.x() + line.x() + (line.width() if is_from_right else 0)

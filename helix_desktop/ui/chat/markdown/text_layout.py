@@ -34,6 +34,7 @@ from helix_desktop.ui.design.document_units import count_units, slice_units, to_
 from helix_desktop.ui.design.mirror import turn_back, visual_rect
 
 _LINE_SEPARATOR = "\u2028"
+_MIN_HANDLE = 30.0  # pixels
 
 
 class TextMark(NamedTuple):
@@ -42,6 +43,11 @@ class TextMark(NamedTuple):
     start: int
     end: int
     color: QColor
+
+
+def handle_width(text: TextLayout) -> float:
+    """Return how wide the handle is of a bar that scrolls a text sideways and is as wide, in pixels."""
+    return max(min(_MIN_HANDLE, text.width), text.width * text.width / text.content_width)
 
 
 def new_document(font: QFont, is_code: bool = False) -> QTextDocument:
@@ -71,6 +77,8 @@ class TextLayout:
         self.y = 0.0
         self.width = 0.0
         self.height = 0.0
+        self.content_width = 0.0  # more than the width where it scrolls sideways
+        self.offset = 0.0  # pixels by which it is scrolled
         self.decorations: dict[int, BlockDecoration] = {}
         self.inline_code: list[InlineCodeRange] = []
         self._hidden: list[int] = []  # positions of characters that no copy and no search has, ascending
@@ -104,9 +112,27 @@ class TextLayout:
 
     def layout(self, width: float) -> float:
         """Wrap to a width in pixels; the height that takes."""
-        self.width = width
+        self.width = self.content_width = width
         self.document.setTextWidth(width)
         return self.refresh()
+
+    @property
+    def max_offset(self) -> float:
+        """Return how far it scrolls sideways, in pixels; 0 where all of it is in sight."""
+        return max(0.0, self.content_width - self.width)
+
+    def scroll_to(self, offset: float) -> bool:
+        """Scroll sideways to an offset in pixels; False when that moves nothing."""
+        before, self.offset = self.offset, max(0.0, min(self.max_offset, offset))
+        return self.offset != before
+
+    def show_position(self, position: int) -> None:
+        """Scroll sideways until a position is in sight."""
+        if self.max_offset:
+            block = self.document.findBlock(position)
+            bounds = self.document.documentLayout().blockBoundingRect(block)
+            begin = visual_rect(bounds, self.content_width).x()
+            self.scroll_to(min(begin, max(self.offset, begin + bounds.width() - self.width)))
 
     def refresh(self) -> float:
         """Take up a change of the text; the new height in pixels."""
@@ -126,10 +152,14 @@ class TextLayout:
 
     def paint(self, painter: QPainter, clip: QRectF, marks: Sequence[TextMark] = ()) -> None:
         """Draw at the piece's place; `clip` is in the item's coordinates."""
-        local = visual_rect(clip.translated(-self.x, -self.y), self.width)
+        part = clip.intersected(self.rect) if self.max_offset else clip
+        left = self.x - self.offset
+        local = visual_rect(part.translated(-left, -self.y), self.content_width)
         painter.save()
-        turn_back(painter, self.rect)
-        painter.translate(self.x, self.y)
+        turn_back(painter, QRectF(left, self.y, self.content_width, self.height))
+        painter.translate(left, self.y)
+        if self.max_offset:
+            painter.setClipRect(local, Qt.ClipOperation.IntersectClip)
         if self.inline_code:
             self._inline_code_rects = self._inline_code_rects or list(
                 inline_code_rects(self.document, self.inline_code, self.style)
@@ -226,7 +256,7 @@ class TextLayout:
         bounds = self.document.documentLayout().blockBoundingRect(block)
         line = block.layout().lineForTextPosition(position - block.position())
         inner = line.rect() if line.isValid() else QRectF(0, 0, bounds.width(), bounds.height())
-        return visual_rect(inner.translated(bounds.topLeft()), self.width).translated(self.x, self.y)
+        return self._placed(inner.translated(bounds.topLeft()))
 
     def caret_rect(self, height: float) -> QRectF:
         """Return where a caret of a height in pixels stands in the item, behind the last word."""
@@ -240,11 +270,16 @@ class TextLayout:
         left = words.left() - 5.5 if is_from_right else words.right() + 3
         caret = QRectF(left, line.rect().bottom() - height - 2, 2.5, height)
         origin = self.document.documentLayout().blockBoundingRect(block).topLeft()
-        return visual_rect(caret.translated(origin), self.width).translated(self.x, self.y)
+        return self._placed(caret.translated(origin))
+
+    def _placed(self, rect: QRectF) -> QRectF:
+        """Return where a rectangle of the document stands in the item."""
+        return visual_rect(rect, self.content_width).translated(self.x - self.offset, self.y)
 
     def _point(self, x: float, y: float) -> QPointF:
         """Return a point of the item in the document, whose texts are not mirrored."""
-        return visual_rect(QRectF(x - self.x, y - self.y, 0, 0), self.width).topLeft()
+        here = QRectF(x - self.x + self.offset, y - self.y, 0, 0)
+        return visual_rect(here, self.content_width).topLeft()
 
     def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
         begin = max(0, start - block.position())

@@ -189,7 +189,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float
             kind, text = "handover", handover_text(handover, transcript)
             actions = (ShowInTimeline(seq), *_edit_action(seq, handover), Undo(seq))
         case FoldMade() as fold:
-            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, ratio)
+            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, transcript, ratio)
         case ObservationsPlaced() as placed:
             kind, text = "observations", observations_placed_text(placed, transcript, ratio)
         case ObservationsMade() as observations:

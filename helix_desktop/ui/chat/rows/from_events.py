@@ -121,8 +121,8 @@ class ChatRows:
             case AssistantSpoke() as response:
                 rows = [*self._assistant_rows(recorded, response)]
                 self._ends.on_answer(recorded, response, rows[0] if rows else None)
-            case ToolAnswered() as answer:
-                rows = [self.tools.on_answer(recorded, answer, transcript)]
+            case ToolAnswered() as output:
+                rows = [self.tools.on_answer(recorded, output, transcript)]
             case SideQuestionAnswered() as side_question:
                 rows = [*side_question_rows(recorded, side_question)]
             case SubagentStarted() | OutputHeld() as event:

@@ -181,7 +181,7 @@ class CallChanges:
     `uncovered` files of these cannot be brought back.
     """
 
-    capture: str
+    capture_id: str
     files: int
     added: int
     removed: int

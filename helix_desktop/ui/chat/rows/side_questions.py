@@ -16,7 +16,8 @@ tr = Translator("Chat")
 
 def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> list[Row]:
     """Return the rows of an answered side question."""
-    note = " · ".join((tr("not in context"), cost_text(event.spent, event.cost, event.demo, event.estimated)))
+    cost = cost_text(event.spent, event.cost, event.demo, event.estimated, event.unpriced)
+    note = " · ".join((tr("not in context"), cost))
     if event.stopped:
         note = f"{tr('canceled')} · {note}"
     name = model_name(event.model, event.demo)

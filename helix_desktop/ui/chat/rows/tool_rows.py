@@ -88,29 +88,29 @@ class ToolRows:
             yield self._put(replace(previous, is_newest=False))
 
     def on_answer(
-        self, recorded: RecordedEvent, answer: ToolAnswered, transcript: Transcript
+        self, recorded: RecordedEvent, output: ToolAnswered, transcript: Transcript
     ) -> ToolRow | None:
         """Return the row of a call that has its output now; None when no such call is known."""
-        before = self._row_of(answer.call_id)
+        before = self._row_of(output.call_id)
         if before is None:
             return None
-        if answer.excerpt is not None:
-            return self._put(_with_excerpt(before, answer.excerpt))
+        if output.excerpt is not None:
+            return self._put(_with_excerpt(before, output.excerpt))
         self._key_by_answer[recorded.seq] = before.key
-        if answer.recalled:
+        if output.recalled:
             self._recalled.add(recorded.seq)
         row = replace(
-            _with_outcome(before, answer),
-            target=_answered_target(answer, before.target),
+            _with_outcome(before, output),
+            target=_answered_target(output, before.target),
             answer_seq=recorded.seq,
             is_choosing_form=False,
-            subagent_session=answer.subagent,
-            subagent_status=_subagent_status(answer),
-            reply=answer.reply,
+            subagent_session=output.subagent,
+            subagent_status=_subagent_status(output),
+            reply=output.reply,
         )
-        if answer.digest:
-            self._keys_by_digest.setdefault(answer.digest, []).append(row.key)
-        row = _with_shown_form(row, answer, transcript)
+        if output.digest:
+            self._keys_by_digest.setdefault(output.digest, []).append(row.key)
+        row = _with_shown_form(row, output, transcript)
         return self._put(self._with_badge(row, MessageStates(transcript), transcript))
 
     def on_changes(self, event: ChangesRecorded) -> ToolRow | None:
@@ -148,12 +148,12 @@ class ToolRows:
             return None
         return self._put(replace(row, subagent_status=SubagentStatus.from_progress(progress)))
 
-    def on_output_held(self, answer: ToolAnswered) -> ToolRow | None:
+    def on_output_held(self, output: ToolAnswered) -> ToolRow | None:
         """Return the row of a call whose output has no form yet; None if it is unknown."""
-        row = self._row_of(answer.call_id)
+        row = self._row_of(output.call_id)
         if row is None:
             return None
-        return self._put(replace(_with_outcome(row, answer), is_choosing_form=True))
+        return self._put(replace(_with_outcome(row, output), is_choosing_form=True))
 
     def key_of_call(self, call_id: str) -> RowKey | None:
         """Return the key of a call's card; None if no such call is known."""
@@ -248,12 +248,12 @@ class ToolRows:
         return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))
 
 
-def _answered_target(answer: ToolAnswered, before: str) -> str:
+def _answered_target(output: ToolAnswered, before: str) -> str:
     """Return what an answered call was about; of a recall also which part of the content it brought."""
-    if answer.subagent and before:
+    if output.subagent and before:
         return before
-    part = answer.about if answer.recalled else ""
-    return " · ".join(filter(None, (answer.target or before, part)))
+    part = output.about if output.recalled else ""
+    return " · ".join(filter(None, (output.target or before, part)))
 
 
 def _with_excerpt(row: ToolRow, excerpt: Excerpt) -> ToolRow:
@@ -261,71 +261,71 @@ def _with_excerpt(row: ToolRow, excerpt: Excerpt) -> ToolRow:
     return replace(row, state="ok", digest=excerpt.digest, excerpt=excerpt, target=excerpt_source(excerpt))
 
 
-def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:
+def _subagent_status(output: ToolAnswered) -> SubagentStatus | None:
     """Return what an answer says of the subagent that gave it, or was to give it."""
-    if answer.delegated is not None:
-        return SubagentStatus.from_result(answer.delegated, answer.duration_ms)
-    return SubagentStatus("interrupted") if answer.subagent and answer.outcome == "interrupted" else None
+    if output.delegated is not None:
+        return SubagentStatus.from_result(output.delegated, output.duration_ms)
+    return SubagentStatus("interrupted") if output.subagent and output.outcome == "interrupted" else None
 
 
-def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript) -> ToolRow:
+def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript) -> ToolRow:
     """Return the row with the form of its output that the agent is shown."""
-    form, requested, chooser = _output_form(row.answer_seq, answer, transcript)
+    form, requested, chooser = _output_form(row.answer_seq, output, transcript)
     choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
-    text = choice.text if choice else answer.text
+    text = choice.text if choice else output.text
     ends = head_and_tail(text)
     return replace(
         row,
         head=ends.head,
         tail=ends.tail,
         lines=ends.lines,
-        header_lines=count_header_lines(answer.name, text),
-        tokens=(choice or answer).tokens + FRAMING_TOKENS,
+        header_lines=count_header_lines(output.name, text),
+        tokens=(choice or output).tokens + FRAMING_TOKENS,
         form=form,
         instructions=requested,
         chosen_by=chooser,
-        form_cost=form_cost_text(choice or answer),
-        form_note="" if choice else _form_note(answer),
+        form_cost=form_cost_text(choice or output),
+        form_note="" if choice else _form_note(output),
     )
 
 
-def _duration_ms(answer: ToolAnswered) -> int | None:
+def _duration_ms(output: ToolAnswered) -> int | None:
     """Return how long a call ran; None if it did not, or if a crash left nothing that says it."""
-    if answer.outcome == "stopped":
-        return answer.duration_ms or None
-    return answer.duration_ms if answer.outcome == "ran" else None
+    if output.outcome == "stopped":
+        return output.duration_ms or None
+    return output.duration_ms if output.outcome == "ran" else None
 
 
-def _with_outcome(row: ToolRow, answer: ToolAnswered) -> ToolRow:
+def _with_outcome(row: ToolRow, output: ToolAnswered) -> ToolRow:
     """Return the row of a call that is over, although its output's form may still be chosen."""
-    state: ToolState = "ok" if answer.ok else "failed"
-    outcome = answer.delegated.how if answer.delegated is not None else answer.outcome
+    state: ToolState = "ok" if output.ok else "failed"
+    outcome = output.delegated.how if output.delegated is not None else output.outcome
     return replace(
         row,
         state=_OUTCOMES.get(outcome, state),
-        size_bytes=answer.size,
-        duration_ms=_duration_ms(answer),
-        exit_code=answer.exit_code,
-        digest=answer.digest,
+        size_bytes=output.size,
+        duration_ms=_duration_ms(output),
+        exit_code=output.exit_code,
+        digest=output.digest,
         running_output=None,
     )
 
 
-def _form_note(answer: ToolAnswered) -> str:
+def _form_note(output: ToolAnswered) -> str:
     """Return why an output is not in the form that was asked for, and how long the choice could take."""
-    seconds = answer.intake_extended_s
+    seconds = output.intake_extended_s
     slow = tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds) if seconds else ""
-    return translate(join_sentences(answer.intake_note, slow))
+    return translate(join_sentences(output.intake_note, slow))
 
 
-def _output_form(seq: int, answer: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
+def _output_form(seq: int, output: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
     """Return the form of an output, what was asked for in a compact one, and who chose."""
     choice = transcript.rewrites.chosen_forms.get(seq)
     if choice is not None:
         return choice.form, choice.asked, "user"
-    in_part = not answer.whole and not answer.recalled
-    form: Form = "preview" if answer.form == "full" and in_part else answer.form
-    return form, answer.asked, answer.chosen
+    in_part = not output.whole and not output.recalled
+    form: Form = "preview" if output.form == "full" and in_part else output.form
+    return form, output.asked, output.chosen
 
 
 def form_cost_text(event: FormChosen | ToolAnswered) -> str:

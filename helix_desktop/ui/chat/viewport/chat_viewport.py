@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QScrollBar
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.style import BOTTOM_GAP, ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.column import TextColumn
 from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder
@@ -21,7 +21,6 @@ from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.motion import is_motion_reduced
 
-_BOTTOM_PADDING = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
 _CLOCK_MS = 500  # a clock that shows whole seconds goes on where nothing may move
 _SLICE_S = 0.0045  # of placing and building in one go: painting takes as long again
@@ -51,7 +50,7 @@ class ChatViewport(QObject):
         self.model = model
         self.item_cache = item_cache
         self.column = TextColumn(viewport, item_cache)
-        self.scroll_layout = ScrollLayout(self.column.row_height, _BOTTOM_PADDING)
+        self.scroll_layout = ScrollLayout(self.column.row_height, BOTTOM_GAP)
         self.unseen_count = 0
         self.animation_tick = 0
         self.slice_s = _SLICE_S

@@ -203,6 +203,8 @@ class ChatFinder(QObject):
 
     def _scroll_to(self, position: TextPosition) -> None:
         item = self._chat_viewport.item(position.row)
-        line = item.search_text(position.text).line_rect(position.position)
+        text = item.search_text(position.text)
+        text.show_position(position.position)
+        line = text.line_rect(position.position)
         third = self._chat_viewport.column.height / 3
         self._chat_viewport.show_row(position.row, third - line.y())

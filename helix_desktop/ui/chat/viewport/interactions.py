@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.ui.chat.actions import (
-    Answer,
     AnswerQuestion,
+    ApprovalAnswer,
     CopyAnswer,
     CopyCode,
     Fold,
@@ -16,6 +16,7 @@ from helix_desktop.ui.chat.actions import (
     ReadExcerpt,
     ReadOriginal,
     ReadThumbnail,
+    ScrollTable,
     ToggleFold,
 )
 from helix_desktop.ui.chat.items.item import RowItem
@@ -30,6 +31,7 @@ from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.focus_order import FocusOrder
 from helix_desktop.ui.chat.viewport.mouse import AreaId, MouseHandler
 from helix_desktop.ui.chat.viewport.selection import Selection
+from helix_desktop.ui.chat.viewport.table_scroll import scroll_page
 
 _COPIED_MS = 1_600
 
@@ -101,6 +103,9 @@ class RowInteractions(QObject):
                 self.menu_requested.emit(index, area)
             case CopyCode(text_number=number):
                 self._copy(key, self._chat_viewport.item(index).copy_text(number), area)
+            case ScrollTable(text_number=number):
+                scroll_page(self._chat_viewport.item(index).text(number))
+                self._chat_viewport.repaint()
             case CopyAnswer():
                 self._copy(key, self._answer_above(index), area)
             case action if self._guard.accepts(key, action):
@@ -108,7 +113,7 @@ class RowInteractions(QObject):
             case _:
                 pass
 
-    def answer_first(self, answer: Answer) -> None:
+    def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
         viewport = self._chat_viewport
         rows = viewport.model.raw_rows()
@@ -149,7 +154,7 @@ class RowInteractions(QObject):
         if isinstance(row, ToolRow) and reads_original:
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:
-            self.action_triggered.emit(ReadChanges(row.key, row.changes.capture))
+            self.action_triggered.emit(ReadChanges(row.key, row.changes.capture_id))
 
     def _read_contents(self) -> None:
         """Have read what cards in sight show from the cache: excerpts, originals of open ones, images."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from helix_desktop.ui.chat.actions import Answer, Fold
+from helix_desktop.ui.chat.actions import ApprovalAnswer, Fold
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
@@ -61,7 +61,7 @@ class ItemCache:
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self.question_cards = QuestionCards()
         self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
-        self.answer_tips: frozenset[tuple[Answer, str]] = frozenset()
+        self.answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
 
     def __len__(self) -> int:
         return len(self._items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
+from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from helix_desktop.ui.chat.actions import OpenSubagent, ToggleFold
@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, HitResult
 from helix_desktop.ui.chat.viewport.selection import Selection, TextPosition
+from helix_desktop.ui.chat.viewport.table_scroll import TableDrag, scroll_by_wheel
 
 AreaId: TypeAlias = tuple[RowKey, str]
 """A place to click: its row, and its name there."""
@@ -45,6 +46,7 @@ class MouseHandler(QObject):
         self._is_selecting = False
         self._clicks = 0
         self._position = QPointF()
+        self._table_drag = TableDrag()
         self._click_timer = QTimer(self)
         self._click_timer.setSingleShot(True)
         self._edge_timer = QTimer(self)
@@ -62,6 +64,7 @@ class MouseHandler(QObject):
             return
         if area is not None:
             self.pressed = (located.item.row.key, area.name)
+            self._table_drag.begin(located.item, located.x, area)
             self.changed.emit()
             return
         self._link = _link_at(located)
@@ -89,8 +92,22 @@ class MouseHandler(QObject):
         self._position = event.position()
         if self._is_selecting:
             self._extend_selection()
+        elif self._table_drag.is_active:
+            located = self._chat_viewport.hit_test(event.position())
+            if located is not None:
+                self._table_drag.move(located.x)
+                self.changed.emit()
         else:
             self._update_hover()
+
+    def wheel(self, event: QWheelEvent) -> bool:
+        """Scroll the table below the mouse sideways; False when there is none, or nothing to scroll."""
+        located = self._chat_viewport.hit_test(event.position())
+        text = located.item.text_at(located.x, located.y) if located is not None else None
+        if not scroll_by_wheel(text, event):
+            return False
+        self.changed.emit()
+        return True
 
     def release(self, event: QMouseEvent) -> None:
         """Handle a button that goes up."""
@@ -101,7 +118,8 @@ class MouseHandler(QObject):
         self._is_selecting = False
         self._edge_timer.stop()
         located = self._chat_viewport.hit_test(event.position())
-        if located is None:
+        if self._table_drag.end() or located is None:
+            self.changed.emit()
             return
         area = located.item.hit_area_at(located.x, located.y)
         if area is not None and pressed == (located.item.row.key, area.name):

@@ -8,12 +8,14 @@ from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAccessibleWidget, QApplication, QWidget
 
+from helix_desktop.ui.chat.actions import ScrollTable
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
+from helix_desktop.ui.chat.viewport.table_scroll import scroll_by_key
 from helix_desktop.ui.design.mirror import keep_left_to_right, mirror, visual_rect
 
 _BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
@@ -70,7 +72,8 @@ class RowWidget(QWidget):
 
     def place(self, x: float, y: float, item: RowItem) -> None:
         """Place the item's origin at a point of the viewport."""
-        rect = QRect(round(x) - _BLEED, round(y), round(item.width) + 2 * _BLEED, round(item.height) + 1)
+        height = round(item.height + item.room_below) + 1
+        rect = QRect(round(x) - _BLEED, round(y), round(item.width) + 2 * _BLEED, height)
         if rect.size() != self.size():
             self.update()
         self.setGeometry(rect)
@@ -167,6 +170,13 @@ class RowWidget(QWidget):
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
         if area is not None and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pool.activated.emit(self.index, area)
+        elif (
+            self.item is not None
+            and area is not None
+            and isinstance(area.action, ScrollTable)
+            and scroll_by_key(self.item.text(area.action.text_number), event.key())
+        ):
+            self.update()
         else:
             event.ignore()
 

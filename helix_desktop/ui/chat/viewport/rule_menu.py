@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
-from helix_desktop.ui.chat.actions import Answer, Decide
+from helix_desktop.ui.chat.actions import ApprovalAnswer, Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.safe_text import escape_invisible, plain_tooltip
 from helix_desktop.words.translation import Translator, translate
@@ -17,7 +17,7 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 _RULE_CHARS = 90  # of one line; the tooltip has all of a longer rule
-_ANSWERS: dict[Answer, TranslatableText] = {
+_ANSWERS: dict[ApprovalAnswer, TranslatableText] = {
     "session": text("Allow for this session"),
     "always": text("Always allow in workspace"),
     "never": text("Never allow in workspace"),

@@ -15,10 +15,11 @@ from PySide6.QtGui import (
     QKeySequence,
     QMouseEvent,
     QResizeEvent,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
-from helix_desktop.ui.chat.actions import Answer, Fold, ReadingAction, SessionAction
+from helix_desktop.ui.chat.actions import ApprovalAnswer, Fold, ReadingAction, SessionAction
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -146,11 +147,11 @@ class ChatView(Themed, QAbstractScrollArea):
         """Open or close a fold of a row, if there is such a row."""
         self._interactions.toggle(key, fold)
 
-    def answer_first_approval(self, answer: Answer) -> None:
+    def answer_first_approval(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
         self._interactions.answer_first(answer)
 
-    def show_answer_tips(self, tips: frozenset[tuple[Answer, str]]) -> None:
+    def show_answer_tips(self, tips: frozenset[tuple[ApprovalAnswer, str]]) -> None:
         """Take what the tooltips of answers to an approval say."""
         if tips != self.chat_viewport.item_cache.answer_tips:
             self.chat_viewport.item_cache.answer_tips = tips
@@ -214,6 +215,9 @@ class ChatView(Themed, QAbstractScrollArea):
                 return True
             if kind == QEvent.Type.MouseButtonRelease:
                 self._mouse.release(event)
+                return True
+        elif isinstance(event, QWheelEvent):
+            if self._mouse.wheel(event):
                 return True
         elif kind == QEvent.Type.Leave:
             self._mouse.clear_hover()

@@ -13,8 +13,8 @@ from helix_desktop.ui.design.diff.line_layouts import LineLayout, LineLayouts
 from helix_desktop.ui.design.diff.line_text import width_in_columns
 from helix_desktop.ui.design.diff.row_geometry import Pane, RowHeights, RowPlaces, inline_panes, side_panes
 from helix_desktop.ui.design.diff.row_heads import FOLD_HEIGHT, HEAD_HEIGHT, RowHeads
-from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, Marks, RowPainter
-from helix_desktop.ui.design.diff.rows import DiffRows, Row, Stretch
+from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, LineMarks, RowPainter
+from helix_desktop.ui.design.diff.rows import DiffRows, Row, RowRange
 from helix_desktop.ui.design.diff.selection import DiffSelection, Side
 from helix_desktop.ui.design.diff.syntax import SyntaxRuns
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -85,7 +85,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._current = fold.first
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _open(self, fold: Stretch) -> None:
+    def _open(self, fold: RowRange) -> None:
         self._opened.add(fold.hunk)
         measured = fold.rows[:_MEASURED_LINES]
         self._columns = max(self._columns, *(width_in_columns(row.line.text) for row in measured))
@@ -203,10 +203,10 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         if index == self._current and self.hasFocus():
             self._painter.paint_current(painter, y)
 
-    def _marks(self, place: int, selected: tuple[int, int] | None) -> Marks:
+    def _marks(self, place: int, selected: tuple[int, int] | None) -> LineMarks:
         hits = self._matches.get(place, ())
         current = next((_range(hit) for hit in hits if hit == self._match), None)
-        return Marks(selected, tuple(_range(hit) for hit in hits if hit != self._match), current)
+        return LineMarks(selected, tuple(_range(hit) for hit in hits if hit != self._match), current)
 
     def _layout_of(self, line: DiffLine) -> LineLayout:
         is_after = line.kind != "removed"

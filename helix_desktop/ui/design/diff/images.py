@@ -38,9 +38,9 @@ class ImageSide(Themed, QWidget):
         column.addWidget(self.picture)
         column.addStretch(1)
 
-    def show_words(self, words: str) -> None:
+    def show_text(self, text: str) -> None:
         """Say what the image is, or why there is none."""
-        self.caption.set_text(tr("{title}: {content}", title=self._title, content=words))
+        self.caption.set_text(tr("{title}: {content}", title=self._title, content=text))
         self.picture.setAccessibleName(self.caption.text)
 
 
@@ -68,7 +68,7 @@ class ImagePair(VerticalScrollArea):
         ):
             side.setVisible(state is not None)
             image = identify_image(data, "") if data is not None else None
-            side.show_words(image.summary if image is not None else describe_state(state))
+            side.show_text(image.summary if image is not None else describe_state(state))
             side.picture.show_image(None)
         if self._start is not None:
             self._start(self._decode(diff), "decode images")
@@ -93,4 +93,4 @@ class ImagePair(VerticalScrollArea):
         for side, data, image in zip((self.before, self.after), contents, images, strict=True):
             side.picture.show_image(image)
             if data is not None and image is None and identify_image(data, "") is not None:
-                side.show_words(tr("Damaged image"))
+                side.show_text(tr("Damaged image"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from helix_desktop.ui.design.diff.rows import DiffRows, Stretch, StretchKind
+from helix_desktop.ui.design.diff.rows import DiffRows, RowRange, RowRangeKind
 
 
 class Pane(NamedTuple):
@@ -32,7 +32,7 @@ class RowHeights:
     fold: int
     head: int
 
-    def of(self, kind: StretchKind) -> int:
+    def of(self, kind: RowRangeKind) -> int:
         """Return the height of a row of this kind."""
         return {"lines": self.lines, "fold": self.fold, "head": self.head}[kind]
 
@@ -65,7 +65,7 @@ class RowPlaces:
         at = max(0, y - self._tops[number]) // self._heights.of(stretch.kind)
         return stretch.first + min(at, stretch.count - 1)
 
-    def rows_between(self, top: int, bottom: int) -> Iterator[tuple[int, int, int, Stretch, int]]:
+    def rows_between(self, top: int, bottom: int) -> Iterator[tuple[int, int, int, RowRange, int]]:
         """Yield the number, top and height of each row in sight, its stretch and its number there."""
         if not self._rows.stretches:
             return

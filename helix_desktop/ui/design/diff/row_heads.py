@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QHBoxLayout, QWidge
 
 from helix_desktop.domain.file_history.diff import FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
-from helix_desktop.ui.design.diff.rows import Stretch
+from helix_desktop.ui.design.diff.rows import RowRange
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -36,7 +36,7 @@ class FoldRow(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def show_stretch(self, stretch: Stretch) -> None:
+    def show_stretch(self, stretch: RowRange) -> None:
         """Stand for the lines before another hunk."""
         self._hunk = stretch.hunk
         self.setText(tr.plural(len(stretch.rows), "%n unchanged line", "%n unchanged lines"))
@@ -120,7 +120,7 @@ class RowHeads(QObject):
         for key in list(self._in_sight):
             self._put_away(key)
 
-    def place(self, heads: list[tuple[Stretch, int, int]], diff: FileDiff, theme: Theme) -> None:
+    def place(self, heads: list[tuple[RowRange, int, int]], diff: FileDiff, theme: Theme) -> None:
         """Show the rows of these stretches at these tops and heights in pixels, and no others."""
         for key in self._in_sight.keys() - {(stretch.kind, stretch.hunk) for stretch, _, _ in heads}:
             self._put_away(key)
@@ -142,7 +142,7 @@ class RowHeads(QObject):
         widget.hide()
         self._free[key[0]].append(widget)
 
-    def _take(self, stretch: Stretch, diff: FileDiff, theme: Theme) -> FoldRow | HunkHead:
+    def _take(self, stretch: RowRange, diff: FileDiff, theme: Theme) -> FoldRow | HunkHead:
         free = self._free[stretch.kind]
         widget = free.pop() if free else self._make(stretch, theme)
         if isinstance(widget, FoldRow):
@@ -151,7 +151,7 @@ class RowHeads(QObject):
             widget.show_hunk(stretch.hunk, diff.hunks[stretch.hunk])
         return widget
 
-    def _make(self, stretch: Stretch, theme: Theme) -> FoldRow | HunkHead:
+    def _make(self, stretch: RowRange, theme: Theme) -> FoldRow | HunkHead:
         widget: FoldRow | HunkHead
         if stretch.kind == "fold":
             widget = FoldRow(self._viewport)

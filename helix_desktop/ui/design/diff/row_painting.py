@@ -25,7 +25,7 @@ _ON_HIT = "#1a1d24"  # text on the background of the current hit, in either them
 _RADIUS = 3.0
 
 
-class Marks(NamedTuple):
+class LineMarks(NamedTuple):
     """Columns of a line that are selected, the hits of a search in it but the current one, and that one."""
 
     selected: tuple[int, int] | None = None
@@ -80,7 +80,7 @@ class RowPainter:
         line: DiffLine,
         layout: LineLayout,
         scroll: float,
-        marks: Marks,
+        marks: LineMarks,
         numbers: tuple[int, int],
     ) -> None:
         """Draw a line; `scroll` is how far its text is moved to the left, `numbers` stand before it."""

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, overload
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 
-StretchKind = Literal["head", "lines", "fold"]
+RowRangeKind = Literal["head", "lines", "fold"]
 
 SHORTEST_FOLD = 2  # lines; a single one takes no more room than the row that would hide it
 
@@ -99,14 +99,14 @@ class _InlineRows(_LazyRows):
 
 
 @dataclass(slots=True, frozen=True)
-class Stretch:
+class RowRange:
     """Rows of one kind. A closed fold is one row, whose `rows` are hidden; a head is one without any.
 
     `hunk` is the number (from 0) of the hunk it belongs to, of a fold: of the hunk behind it. `first` is its
     first row on screen, `first_line` the first of its lines among all of the diff's, folded ones too.
     """
 
-    kind: StretchKind
+    kind: RowRangeKind
     rows: Sequence[Row]
     hunk: int
     first: int
@@ -136,7 +136,7 @@ class DiffRows:
     ) -> None:
         """`has_heads` gives each hunk a row above it; `opened` are the folds (their hunks) that are open."""
         self.diff = diff
-        self.stretches: list[Stretch] = []
+        self.stretches: list[RowRange] = []
         self._count = self._lines = 0
         old = new = 0
         for number, hunk in enumerate(diff.hunks):
@@ -159,7 +159,7 @@ class DiffRows:
         """Return how many rows there are on screen."""
         return self._count
 
-    def locate(self, index: int) -> tuple[Stretch, int]:
+    def locate(self, index: int) -> tuple[RowRange, int]:
         """Return the stretch that a row is in, and its number there. Raises IndexError."""
         if not 0 <= index < self._count:
             raise IndexError(index)
@@ -204,8 +204,8 @@ class DiffRows:
             rows = UnchangedRows(self.diff.after_lines, old, new, count)
             self._add("lines" if hunk in opened or count < SHORTEST_FOLD else "fold", rows, hunk)
 
-    def _add(self, kind: StretchKind, rows: Sequence[Row], hunk: int) -> None:
-        stretch = Stretch(kind, rows, hunk, self._count, self._lines)
+    def _add(self, kind: RowRangeKind, rows: Sequence[Row], hunk: int) -> None:
+        stretch = RowRange(kind, rows, hunk, self._count, self._lines)
         self.stretches.append(stretch)
         self._count += stretch.count
         self._lines += len(rows)

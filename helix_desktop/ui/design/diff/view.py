@@ -88,7 +88,7 @@ class DiffView(Themed, QWidget):
             part.setVisible(is_text)
         self._choose_layout()
         if diff is None:
-            self.show_words("")
+            self.show_text("")
         elif is_text:
             self._show_counts(diff)
             self._pages.setCurrentWidget(self.text)
@@ -96,11 +96,11 @@ class DiffView(Themed, QWidget):
             self.images.show_diff(diff)
             self._pages.setCurrentWidget(self.images)
         else:
-            self.show_words("\n".join(describe_without_lines(diff)))
+            self.show_text("\n".join(describe_without_lines(diff)))
 
-    def show_words(self, words: str) -> None:
+    def show_text(self, text: str) -> None:
         """Show a text instead: why there is no diff, or that it is being made."""
-        self.words.setText(words)
+        self.words.setText(text)
         self._pages.setCurrentWidget(self.words)
 
     def set_side_by_side(self, on: bool) -> None:

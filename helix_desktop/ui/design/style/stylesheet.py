@@ -101,7 +101,7 @@ QPushButton[kind="segment"] { background: transparent; border: 2px solid transpa
     color: $muted; padding: 3px 6px; font-weight: 500; }
 QPushButton[kind="segment"]:hover { color: $text; }
 QPushButton[kind="segment"]:checked { background: $segment_on; color: $text; font-weight: 600; }
-QPushButton[kind="segment"]:disabled { color: $faint; }
+QPushButton[kind="segment"]:disabled { color: $segment_off; }
 QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
 QPushButton[kind="filter"] { background: transparent; border: 1px solid $border; border-radius: 11px;
     color: $muted; padding: 3px 10px; font-size: ${px12}px; font-weight: 500; }
@@ -263,6 +263,8 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     tokens["begin"], tokens["end"] = ("right", "left") if is_mirrored else ("left", "right")
     # Three tones that differ in more than brightness between the themes.
     tokens["segment_on"] = theme.hover if theme.dark else theme.surface
+    # Beside segments in $muted, $faint looks like one of them.
+    tokens["segment_off"] = _blend(theme.rail, theme.faint, 0.55)
     tokens["tile"] = theme.hover if theme.dark else theme.seg_free
     # Qt's own mark has steps on a sharp screen; this one has a color that both themes can show.
     tokens["check_mark"] = (resources_dir() / "icons" / "marks" / "check.svg").as_posix()

@@ -19,9 +19,9 @@ from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
+from helix_desktop.ui.inspector.inspector_data import WindowRow
 from helix_desktop.ui.inspector.request.document import RequestDocument
 from helix_desktop.ui.inspector.request_list import ROW_ROLE, RequestDelegate, RequestModel
-from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")

@@ -24,7 +24,7 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.changes.revert_flow import DoneRevert, RevertFlow
+from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 
@@ -47,7 +47,7 @@ class ChangesController(QObject):
         actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
         actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
         actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
-        actions.redo_requested.connect(lambda capture: start(self._redo(capture), "redo"))
+        actions.redo_requested.connect(lambda capture_id: start(self._redo(capture_id), "redo"))
         actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
@@ -71,15 +71,15 @@ class ChangesController(QObject):
         await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
     async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
-        await self._revert(RevertSelection(row.captures, (row.path,), (hunk,), scope="hunk"))
+        await self._revert(RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk"))
 
-    async def _redo(self, capture: str) -> None:
+    async def _redo(self, capture_id: str) -> None:
         """Do again what was taken back of a capture, or by one."""
-        await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture))
+        await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id))
 
-    async def _undo(self, done: DoneRevert) -> None:
+    async def _undo(self, done: RevertOutcome) -> None:
         await self._carry_out(
-            lambda changes, session_id: changes.plan_redo(session_id, done.capture),
+            lambda changes, session_id: changes.plan_redo(session_id, done.capture_id),
             done.session_id,
             done.plan.scope,
         )
@@ -109,7 +109,7 @@ class ChangesController(QObject):
         where = self._on_screen()
         if where is not None:
             workspace, session_id = where
-            if any(selection.captures):
+            if any(selection.capture_ids):
                 patch = await workspace.changes.patch(session_id, selection)
             else:  # of no capture: what differs from the last commit
                 patch = await self._services.git.changes(workspace.id).patch(selection.paths)

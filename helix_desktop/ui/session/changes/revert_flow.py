@@ -29,18 +29,18 @@ tr = Translator("Changes")
 
 _DONE, _UNDO = "files-reverted", "undo"
 
-Answer = tuple[RevertPlan, Mapping[str, RevertChoice]]
+ConfirmedPlan = tuple[RevertPlan, Mapping[str, RevertChoice]]
 """A plan, in which files may have been merged by hand, and what was chosen for each path."""
 
 
 @dataclass(frozen=True, slots=True)
-class DoneRevert:
+class RevertOutcome:
     """What was done to how many files; `capture` of a session undoes it (empty: nothing does)."""
 
     plan: RevertPlan
     count: int
     session_id: str
-    capture: str = ""
+    capture_id: str = ""
 
 
 class RevertFlow:
@@ -48,9 +48,9 @@ class RevertFlow:
 
     def __init__(self, context: ControllerContext) -> None:
         self._window, self._async_actions = context.window, context.async_actions
-        self._done: dict[tuple[str, str], DoneRevert] = {}
+        self._done: dict[tuple[str, str], RevertOutcome] = {}
 
-    def take_undo(self, banner_id: str, action: str) -> DoneRevert | None:
+    def take_undo(self, banner_id: str, action: str) -> RevertOutcome | None:
         """Return the revert that a banner's button is to undo, once; None for any other button."""
         if banner_id != _DONE or action != _UNDO:
             return None
@@ -59,7 +59,7 @@ class RevertFlow:
 
     async def carry_out(
         self, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
-    ) -> DoneRevert | None:
+    ) -> RevertOutcome | None:
         """Carry out a plan once the user has chosen where they must; None if they cancel.
 
         Raises HelixError.
@@ -75,13 +75,13 @@ class RevertFlow:
     @staticmethod
     async def apply(
         workspace: OpenWorkspace, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
-    ) -> DoneRevert:
+    ) -> RevertOutcome:
         """Change the files as planned and chosen. Raises HelixError."""
         count = files_changed(plan, choices)
         recorded = await workspace.changes.revert(session_id, plan, choices) if count else None
         event = recorded.event if recorded is not None else None
         capture = event.capture if isinstance(event, ChangesRecorded) else ""
-        return DoneRevert(plan, count, session_id, capture)
+        return RevertOutcome(plan, count, session_id, capture)
 
     def forget(self) -> None:
         """Say no more in the session on screen what was done; Changes lists it, and can undo it."""
@@ -92,15 +92,15 @@ class RevertFlow:
         self,
         workspace: OpenWorkspace,
         session_id: str,
-        done: DoneRevert,
+        done: RevertOutcome,
         undone_scope: RevertScope | None = None,
     ) -> None:
         """Say in a session what was done, or that a revert (scope `undone`) was undone, with the way back."""
         self._done[workspace.id, session_id] = done
-        actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture else ()
+        actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture_id else ()
         what = done_text(done.plan, done.count, undone_scope) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
-        if done.capture:
+        if done.capture_id:
             name = revert_name(done.plan.scope)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
         banner = Banner(
@@ -134,7 +134,7 @@ class RevertFlow:
             lambda path: self._async_actions.start(self.merge_by_hand(changes, files, path), "merge")
         )
 
-    async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> Answer | None:
+    async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> ConfirmedPlan | None:
         dialog = PlanDialog(self._window, plan)
         self.connect_merging(changes, dialog.files)
         retint(dialog, self._window.theme)

@@ -78,11 +78,11 @@ class ContentCompletions:
         self._attach(completion.key)
 
 
-async def _search(source: WorkspaceCacheSource, words: str) -> list[str]:
+async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:
     """Return the digests of the first hits, best first."""
     found, parts = CacheSearchResults(b""), 0
     while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):
-        found = await source.search(CacheFilter(words), found.cursor)
+        found = await source.search(CacheFilter(query), found.cursor)
         parts += 1
     ids = found.digests
     return [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]

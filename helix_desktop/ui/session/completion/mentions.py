@@ -62,7 +62,7 @@ class FileMentions(QObject):
             self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
             ratio = conversation.window.measure()[1].ratio if conversation is not None else 1.0
             missing_texts = (translate(found.missing_text), _other_names_text(found.other_names))
-            parts = (*missing_texts, *problems, _attached_text(tried, ratio))
+            parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried, ratio))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
             )
@@ -93,6 +93,11 @@ def _other_names_text(names: tuple[str, ...]) -> str:
     if not names:
         return ""
     return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
+
+
+def _folders_text(folders: tuple[str, ...]) -> str:
+    """Say of which folders only the name goes along; empty for none."""
+    return tr("Sent as text, without files: folder {folders}", folders=folders) if folders else ""
 
 
 def _is_built_in_command(text: str) -> bool:

@@ -14,10 +14,10 @@ from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CacheNow, SessionAction
-from helix_desktop.ui.design.dialogs import Choice, ask
+from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
+from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
-from helix_desktop.ui.inspector.rows import RowAction, WindowRow
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -95,7 +95,7 @@ class InspectorActions(QObject):
         why = tr("It's sent in full again where it was. You can undo this.")
         ratio = conversation.window.measure()[1].ratio
         cost = recall_price_text(output_tokens(entry.tokens, ratio) - row.tokens, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
     def _change(
@@ -136,7 +136,7 @@ class InspectorActions(QObject):
         what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
         cost = change_price_text(row.cachable, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", Choice("cache", tr("Cache now"), "primary")):
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
@@ -144,11 +144,11 @@ class InspectorActions(QObject):
         why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
         cost = change_price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", Choice("exclude", tr("Exclude"), "primary")):
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Exclude"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
 
-    async def _agrees(self, what: str, why: str, choice: Choice) -> bool:
-        cancel = Choice("", tr("Cancel"))
+    async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
+        cancel = DialogChoice("", tr("Cancel"))
         return await ask(self._window, self._window.theme, what, why, (cancel, choice)) == choice.id
 
 

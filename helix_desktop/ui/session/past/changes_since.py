@@ -15,7 +15,7 @@ from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.inspector.changes_bar import LAST_TURN, OFF, ChangesBar
 from helix_desktop.ui.inspector.from_changes import with_changes
-from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.inspector_data import InspectorState
 
 
 class ChangesSince:

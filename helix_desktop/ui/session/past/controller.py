@@ -19,7 +19,7 @@ from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.inspector.from_window import inspector_state
-from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.steps import looking_at_text, sent_at_step, step_figures, step_name
 from helix_desktop.words.translation import Translator

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.ui.cleanup.dialog import QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import TextLine, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
@@ -31,7 +31,7 @@ class HistoryCard(QFrame):
         """Start with the defaults."""
         super().__init__()
         self._settings = FileCoverageSettings()
-        self.max_file, self.quota = Combo(), Combo()
+        self.max_file, self.quota = ComboBox(), ComboBox()
         for size in _MAX_FILES:
             self.max_file.addItem(tr("{number} MB", number=size), size * _MB)
         for words, size in QUOTAS:

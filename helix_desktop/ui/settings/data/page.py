@@ -10,7 +10,7 @@ from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
@@ -41,7 +41,7 @@ class DataPage(QWidget):
         )
         self.shortfall, self.history = label("", "warn", wrap=True), label("", "strong", wrap=True)
         self.all_data = label("", "strong", wrap=True)
-        self.age, self.quota = Combo(), Combo()
+        self.age, self.quota = ComboBox(), ComboBox()
         for age, days in AGES:
             self.age.addItem(translate(age) if days else tr("Never"), days)
         for quota, size in QUOTAS:

@@ -97,7 +97,7 @@ class AddServerBox(Themed, QFrame):
         if is_single:
             (draft,) = self._drafts
             missing = tuple(name for name, value in draft.secrets.items() if not value)
-            self.editor.edit(draft.entry, draft.secrets, missing)
+            self.editor.edit(draft.config, draft.secrets, missing)
         if many:
             self._show_multiple()
         self.editor.setVisible(is_single)
@@ -109,7 +109,7 @@ class AddServerBox(Themed, QFrame):
         for draft in self._drafts:
             missing = [name for name, value in draft.secrets.items() if not value]
             words = column(
-                label(draft.entry.name, "strong"), label(draft.entry.target_line, "mono", wrap=True), gap=2
+                label(draft.config.name, "strong"), label(draft.config.target_line, "mono", wrap=True), gap=2
             )
             if missing:
                 note = tr("Enter {names} after adding it.", names=tuple(missing))
@@ -191,11 +191,11 @@ class McpPage(Themed, QWidget):
             )
         )
         self._empty.setVisible(not reports and self.add_box.isHidden())
-        names = tuple(status.entry.name for status in reports)
+        names = tuple(status.config.name for status in reports)
         self._show_cards(folder, names)
         for report in reports:
-            used_names = tuple(name for name in names if name != report.entry.name)
-            card = self.cards[report.entry.name]
+            used_names = tuple(name for name in names if name != report.config.name)
+            card = self.cards[report.config.name]
             card.editor.form.secret_storage = secret_storage
             card.show_report(report, folder, used_names)
 

@@ -111,7 +111,7 @@ class ServerCard(QFrame):
 
     def _give_consent(self) -> None:
         if self._report is not None:
-            self.consent_given.emit(self.name, self._report.entry.fingerprint)
+            self.consent_given.emit(self.name, self._report.config.fingerprint)
 
     def _toggle(self, text: str, accessible_name: str, part: QWidget) -> DisclosureButton:
         button = DisclosureButton(text, part)
@@ -130,7 +130,7 @@ class ServerCard(QFrame):
 
     def _start_editing(self) -> None:
         if self._report is not None and not self.editor.has_edits:
-            self.editor.edit(self._report.entry, {}, self._report.missing_secrets)
+            self.editor.edit(self._report.config, {}, self._report.missing_secrets)
 
     def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:
         """Show how the server is doing; `used_names` are the other servers' names."""
@@ -139,16 +139,16 @@ class ServerCard(QFrame):
         reported_name = report.reported_name if report.state == "ready" else ""
         self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
         show_text(self._cost, tools_cost_text(report))
-        self._endpoint.set_full_text(report.entry.target_line)
+        self._endpoint.set_full_text(report.config.target_line)
         self._enabled_switch.blockSignals(True)
-        self._enabled_switch.setChecked(report.entry.enabled)
+        self._enabled_switch.setChecked(report.config.enabled)
         self._enabled_switch.blockSignals(False)
         self._enabled_switch.update()
         failed = report.state in ("failed", "waiting") and report.why
         self._reason.setText(translate(report.why) if failed else "")
         self._reason.setVisible(bool(failed))
         self._consent.setVisible(report.state == "unapproved")
-        sentence, exactly = consent_text(report.entry, folder)
+        sentence, exactly = consent_text(report.config, folder)
         self._consent_summary.setText(sentence)
         self._consent_details.setText(exactly)
         self.tools.show_tools(report.tools)

@@ -112,31 +112,31 @@ class ServerForm(Themed, QWidget):
 
     def show_draft(self, draft: ServerDraft, missing: tuple[str, ...] = ()) -> None:
         """Fill the fields; secrets that are `missing` have no value kept."""
-        entry = draft.entry
+        config = draft.config
         self._variables.blockSignals(True)
-        self._name.setText(entry.name)
-        self._endpoint.setText(endpoint_text(entry))
+        self._name.setText(config.name)
+        self._endpoint.setText(endpoint_text(config))
         self._endpoint.setCursorPosition(0)
-        self._cwd.setText(entry.cwd)
-        self._fields["cwd"].setVisible(not entry.url)
-        self._variables.setPlainText(variables_text(entry))
+        self._cwd.setText(config.cwd)
+        self._fields["cwd"].setVisible(not config.url)
+        self._variables.setPlainText(variables_text(config))
         self._variables.blockSignals(False)
         clear_layout(self._rows)
         self._secrets = {}
-        for name in entry.secret_names:
+        for name in config.secret_names:
             self._add_secret(name, draft.secrets.get(name, ""), name in missing)
         for field in self._fields.values():
             field.show_error("")
         retint(self, self._theme)
 
     def _add_secret(self, name: str, value: str, missing: bool) -> None:
-        entry = QLineEdit(value)
-        entry.setEchoMode(QLineEdit.EchoMode.Password)
-        entry.setPlaceholderText(tr("Enter value") if missing else tr("Saved. Type to replace it."))
-        entry.textEdited.connect(lambda _: self.edited.emit())
-        self._secrets[name] = entry
-        entry.setAccessibleName(name)
-        self._rows.addWidget(FormField(with_break_points(name), entry, note=self.secret_storage))
+        field = QLineEdit(value)
+        field.setEchoMode(QLineEdit.EchoMode.Password)
+        field.setPlaceholderText(tr("Enter value") if missing else tr("Saved. Type to replace it."))
+        field.textEdited.connect(lambda _: self.edited.emit())
+        self._secrets[name] = field
+        field.setAccessibleName(name)
+        self._rows.addWidget(FormField(with_break_points(name), field, note=self.secret_storage))
 
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
         """Return what is filled in; None when something is wrong, which is then marked."""
@@ -147,7 +147,7 @@ class ServerForm(Themed, QWidget):
             self._fields["env"].show_error(error_text(error))
             return None
         try:
-            secrets = {name: entry.text().strip() for name, entry in self._secrets.items()}
+            secrets = {name: field.text().strip() for name, field in self._secrets.items()}
             parsed = parse_draft(
                 self._name.text(),
                 self._endpoint.text(),
@@ -158,7 +158,7 @@ class ServerForm(Themed, QWidget):
         except InvalidInput as error:
             self._fields["reach"].show_error(error_text(error))
             return None
-        faults = validate_server(parsed.entry, used_names)
+        faults = validate_server(parsed.config, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
         for name, field in self._fields.items():
             field.show_error(translate(faults.get(name, "")))
@@ -199,9 +199,9 @@ class ServerEditor(QWidget):
             column(self.form, self.status, FlowBox([cancel, self.test, self.save], right_from=0), gap=10)
         )
 
-    def edit(self, entry: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
+    def edit(self, config: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
         """Fill the form from a server's configuration."""
-        self.form.show_draft(ServerDraft(entry, secrets), missing)
+        self.form.show_draft(ServerDraft(config, secrets), missing)
         self.has_edits = False
         if self._is_testing:
             self._stop_test()
@@ -246,7 +246,7 @@ class ServerEditor(QWidget):
         self._set_testing(False)
         self.status.show_report(report)
 
-    def show_test_problem(self, words: str) -> None:
+    def show_test_problem(self, text: str) -> None:
         """Show why there was no test."""
         self._set_testing(False)
-        self.status.show_status("failed", words)
+        self.status.show_status("failed", text)

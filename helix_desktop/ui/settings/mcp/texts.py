@@ -70,29 +70,29 @@ def _tokens_text(tokens: int) -> str:
     return tr("{tokens} tokens in each request", tokens=format_tokens(tokens))
 
 
-def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
+def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:
     """Return what the user is to agree to: in a sentence, and exactly."""
-    pairs, secret = (entry.headers, entry.secret_headers) if entry.url else (entry.env, entry.secret_env)
+    pairs, secret = (config.headers, config.secret_headers) if config.url else (config.env, config.secret_env)
     variables = [
         *(f"{key}={value}" for key, value in pairs.items()),
         *(tr("{name}=••• (saved)", name=key) for key in secret),
     ]
-    exactly = "\n".join([entry.target_line, *variables])
-    if entry.url:
+    exactly = "\n".join([config.target_line, *variables])
+    if config.url:
         summary = tr("Connects to this address with these headers:") if variables else tr("Connects to:")
         return summary, exactly
-    summary = tr("Starts in {folder}, with your rights and outside the sandbox:", folder=entry.cwd or folder)
+    summary = tr("Starts in {folder}, with your rights and outside the sandbox:", folder=config.cwd or folder)
     return summary, exactly
 
 
-def endpoint_text(entry: McpServerConfig) -> str:
+def endpoint_text(config: McpServerConfig) -> str:
     """Return the command line, or the URL, to be edited; a quoted line reads back as the same words."""
-    return entry.url or shlex.join((entry.command, *entry.args)) if entry.command or entry.url else ""
+    return config.url or shlex.join((config.command, *config.args)) if config.command or config.url else ""
 
 
-def variables_text(entry: McpServerConfig) -> str:
+def variables_text(config: McpServerConfig) -> str:
     """Variables or headers as lines."""
-    pairs = entry.headers if entry.url else entry.env
+    pairs = config.headers if config.url else config.env
     return "\n".join(f"{name}={value}" for name, value in pairs.items())
 
 
@@ -104,23 +104,23 @@ def parse_draft(
     Variables with the name of a secret become one. Raises InvalidInput.
     """
     (read,) = parse_server_configs(endpoint) if endpoint.strip() else (ServerDraft(McpServerConfig(name="")),)
-    variable_values = {**read.entry.env, **variables}
+    variable_values = {**read.config.env, **variables}
     hidden = {key: value for key, value in variable_values.items() if is_secret_name(key)}
     values = {**read.secrets, **secrets, **hidden}
     plain = {key: value for key, value in variable_values.items() if key not in values}
-    over_http = bool(read.entry.url)
-    entry = McpServerConfig(
+    over_http = bool(read.config.url)
+    config = McpServerConfig(
         name=name.strip(),
-        command=read.entry.command,
-        args=read.entry.args,
+        command=read.config.command,
+        args=read.config.args,
         env={} if over_http else plain,
         secret_env=() if over_http else tuple(values),
         cwd="" if over_http else cwd.strip(),
-        url=read.entry.url,
+        url=read.config.url,
         headers=plain if over_http else {},
         secret_headers=tuple(values) if over_http else (),
     )
-    return ServerDraft(entry, values)
+    return ServerDraft(config, values)
 
 
 def parse_variables(lines: str) -> dict[str, str]:

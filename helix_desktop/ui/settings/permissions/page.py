@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 from helix_desktop.domain.tools import RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -60,7 +60,7 @@ class RuleForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.effect, self.kind, self.pattern = Combo(), Combo(), QLineEdit()
+        self.effect, self.kind, self.pattern = ComboBox(), ComboBox(), QLineEdit()
         for effect, title in _EFFECTS:
             self.effect.addItem(translate(title), effect)
         for kind, title, _ in _KINDS:

@@ -25,7 +25,7 @@ class PolicyChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PolicyComparison:
     """Two of the `choices` by key, and the session's replay under each as far as it is computed.
 
     `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
@@ -66,7 +66,7 @@ class FigureRow:
     difference: str
 
 
-def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
+def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
     """Return what was sent and billed, and the coverage; an ellipsis for what is still computed."""
     mine, other = comparison.replay, comparison.reference_replay
     sent = (mine.sent if mine else None, other.sent if other else None)
@@ -97,7 +97,7 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
     )
 
 
-def _billed_note(comparison: Comparison) -> str:
+def _billed_note(comparison: PolicyComparison) -> str:
     """Return what counts as billed, and that it is assumed where the provider reports no cache."""
     note = tr("The same at the provider's cache prices: tokens of new input that would cost as much")
     if comparison.reports_cache:
@@ -126,7 +126,7 @@ def _tokens(tokens: float | None, replay: PolicyReplay | None) -> str:
     return ("" if replay.is_exact else "≈ ") + format_tokens(round(tokens))
 
 
-def _token_difference(comparison: Comparison, tokens: float | None, reference: float | None) -> str:
+def _token_difference(comparison: PolicyComparison, tokens: float | None, reference: float | None) -> str:
     """Return a difference in tokens and in percent of the reference."""
     if tokens is None or reference is None:
         return ""

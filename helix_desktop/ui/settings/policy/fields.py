@@ -9,15 +9,15 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyValue, validate_policy_value
+from helix_desktop.ui.settings.policy.next_values import near_values, next_value
 from helix_desktop.ui.settings.policy.number_field import NumberField
-from helix_desktop.ui.settings.policy.steps import near_values, next_value
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
@@ -75,7 +75,7 @@ class PolicyFieldInput(FormField):
         if isinstance(control, Switch):
             control.setChecked(bool(field.value))
             control.setText(field.format_value(field.value))
-        elif isinstance(control, Combo):
+        elif isinstance(control, ComboBox):
             control.setCurrentIndex(control.findData(field.value))
         elif isinstance(control, NumberField) and self._typed_value() != field.value:
             control.setText(field.typed(cast("float", field.value)))
@@ -104,7 +104,7 @@ class PolicyFieldInput(FormField):
             switch.toggled.connect(self._emit)
             return switch
         if isinstance(field.value, str):
-            choice = Combo(_CHOICE_PX)
+            choice = ComboBox(_CHOICE_PX)
             for value, title in field.choices:
                 choice.addItem(title, value)
             choice.activated.connect(lambda _: self._emit(choice.currentData()))

@@ -7,13 +7,13 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.settings.policy.comparison import Comparison, figure_rows
+from helix_desktop.ui.settings.policy.comparison import PolicyComparison, figure_rows
 from helix_desktop.ui.settings.policy.replay_chart import ReplayChart
 from helix_desktop.ui.settings.policy.replay_notes import replay_notes
 from helix_desktop.words.translation import Translator
@@ -53,7 +53,7 @@ class _FigureTable(QWidget):
         for number in range(_COLUMNS + 1):
             self._grid.setColumnStretch(number, 1)
 
-    def show_comparison(self, comparison: Comparison) -> None:
+    def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other figures; one column where a policy is compared with itself."""
         names: tuple[str, ...] = ("", comparison.name_of(comparison.policy))
         if not comparison.is_one:
@@ -92,7 +92,7 @@ class ReplayCard(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.chart, self.figures = ReplayChart(), _FigureTable()
-        self.policy, self.reference = Combo(), Combo()
+        self.policy, self.reference = ComboBox(), ComboBox()
         self.policy.setObjectName("compare_policy")
         self.policy.setAccessibleName(tr("Policy to show"))
         self.reference.setObjectName("compare_reference")
@@ -114,21 +114,21 @@ class ReplayCard(QWidget):
         title = ResponsiveRow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
         body = (title, self._message, FlowBox([self._retry]), self._result)
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
-        self.show_comparison(Comparison())
+        self.show_comparison(PolicyComparison())
 
     @property
     def is_busy(self) -> bool:
         """Return True while replays are computed."""
         return self._is_busy
 
-    def _choice(self, dashed: bool, combo: Combo) -> QWidget:
+    def _choice(self, dashed: bool, combo: ComboBox) -> QWidget:
         choice = QWidget()
         words = label(tr("compared with") if dashed else tr("Show"), "muted")
         choice.setLayout(row(words, _LineSample(dashed), combo, gap=7))
         words.setBuddy(combo)
         return choice
 
-    def show_comparison(self, comparison: Comparison) -> None:
+    def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other policies or replays."""
         has_result = comparison.state in ("busy", "ready")
         self._is_busy = comparison.state == "busy"
@@ -144,7 +144,7 @@ class ReplayCard(QWidget):
             self._notes.setText("\n".join(replay_notes(comparison)))
 
     @staticmethod
-    def _fill(combo: Combo, comparison: Comparison, key: str) -> None:
+    def _fill(combo: ComboBox, comparison: PolicyComparison, key: str) -> None:
         items = [(combo.itemData(at), combo.itemText(at)) for at in range(combo.count())]
         choices = [(choice.key, choice.name) for choice in comparison.choices]
         if items != choices:
@@ -157,7 +157,7 @@ class ReplayCard(QWidget):
         self.compared.emit(str(self.policy.currentData()), str(self.reference.currentData()))
 
 
-def _status_text(comparison: Comparison) -> str:
+def _status_text(comparison: PolicyComparison) -> str:
     if comparison.state == "busy":
         has_picture = comparison.replay is not None
         return tr("Approximate, computing the exact figures…") if has_picture else tr("Computing…")

@@ -15,7 +15,7 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.settings.policy.comparison import Comparison
+from helix_desktop.ui.settings.policy.comparison import PolicyComparison
 from helix_desktop.ui.timeline.chart.plot import (
     Plot,
     axis_width,
@@ -73,7 +73,7 @@ class ReplayChart(Themed, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._comparison = Comparison()
+        self._comparison = PolicyComparison()
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
         self._seqs: list[int] = []
         self._curves: tuple[list[WindowPoint], list[WindowPoint]] = ([], [])
@@ -83,7 +83,7 @@ class ReplayChart(Themed, QWidget):
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_comparison(self, comparison: Comparison) -> None:
+    def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other curves."""
         self._comparison = comparison
         replays = (comparison.replay, None if comparison.is_one else comparison.reference_replay)

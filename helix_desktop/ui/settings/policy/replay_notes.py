@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from helix_desktop.replay.policy_replay import PolicyReplay
-from helix_desktop.ui.settings.policy.comparison import Comparison
+from helix_desktop.ui.settings.policy.comparison import PolicyComparison
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
 
 
-def replay_notes(comparison: Comparison) -> tuple[str, ...]:
+def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     """Return the lines below the figures: what differs, what is counted, and by which model."""
     mine, other = comparison.replay, comparison.reference_replay
     notes = []
@@ -38,7 +38,7 @@ def replay_notes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _difference_notes(comparison: Comparison, mine: PolicyReplay, other: PolicyReplay) -> list[str]:
+def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: PolicyReplay) -> list[str]:
     """Return from where the two policies differ, and why the one that sends less is billed more."""
     pairs = list(zip(mine.points, other.points, strict=False))
     first = next(

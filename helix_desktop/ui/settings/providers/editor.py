@@ -16,7 +16,7 @@ from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -86,7 +86,7 @@ class ProviderEditor(QWidget):
         self._remove_key.setCheckable(True)
         self._connect_key()
         self._key_source: KeySource = "none"
-        self._dialect = Combo()
+        self._dialect = ComboBox()
         for dialect, words in DIALECTS:
             self._dialect.addItem(words, dialect)
         self._dialect.activated.connect(lambda _: self._on_server_edited())

@@ -156,7 +156,8 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 def _placeholders(spec: ResolvedModelSpec) -> tuple[str | None, str | None]:
     """Return a dash for window and price where nobody says them."""
     window = "—" if spec.values["window"].origin == "assumed" else None
-    price = None if spec.number("price_in") or spec.number("price_out") else "—"
+    has_price = spec.is_free or spec.number("price_in") or spec.number("price_out")
+    price = None if has_price else "—"
     return window, price
 
 

@@ -16,7 +16,8 @@ MIN_WINDOW_TOKENS = 4_000
 def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: int) -> ModelEntry:
     """Return a model with a figure that was typed; ValueError that says why it can't be used.
 
-    `known_window` is its context window in tokens, where the user enters none.
+    `known_window` is its context window in tokens, where the user enters none. A price of 0 for input or
+    output says that the model is free, while the other one has none; an empty one says nothing.
     """
     number = parse_usd(typed) if name.startswith("price") else parse_tokens(typed)
     window, reserve = entry.window, entry.reserve
@@ -28,7 +29,11 @@ def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: in
             raise ValueError(fault)
     elif name == "reserve" and (fault := _reserve_fault(int(number), window or known_window)):
         raise ValueError(fault)
-    return msgspec.structs.replace(entry, **{name: number})
+    entry = msgspec.structs.replace(entry, **{name: number})
+    if name not in ("price_in", "price_out"):
+        return entry
+    is_free = bool(typed.strip()) and not (entry.price_in or entry.price_out)
+    return msgspec.structs.replace(entry, free=is_free)
 
 
 def figure_faults(entry: ModelEntry, known_window: int) -> dict[str, str]:

@@ -98,6 +98,8 @@ def tooltip_text(row: ModelRow, column: int) -> str:
 def model_price_text(spec: ResolvedModelSpec) -> str:
     """Input and output price in dollars per million tokens."""
     price_in, price_out = spec.number("price_in"), spec.number("price_out")
+    if spec.is_free:
+        return tr("Free")
     if not (price_in or price_out):
         return UNKNOWN
     return " / ".join(f"{price:g}" if price else UNKNOWN for price in (price_in, price_out))

@@ -13,7 +13,7 @@ from helix_desktop.domain.effort import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
@@ -64,7 +64,7 @@ class ModelSpecForm(QWidget):
         self._reset_button.setObjectName("forget_figures")
         self._remove.setObjectName("remove_model")
         self._fields: dict[str, QLineEdit] = {}
-        self._choices: dict[str, Combo] = {}
+        self._choices: dict[str, ComboBox] = {}
         self._sources: dict[str, QLabel] = {}
         head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4)
         head.setStretch(0, 1)
@@ -91,12 +91,12 @@ class ModelSpecForm(QWidget):
             self._fields[name] = field
             self._add(grid, name, translate(words), field, translate(unit))
         for name, words in _ABILITIES:
-            choice = Combo()
+            choice = ComboBox()
             choice.setMinimumWidth(_FIELD_PX)
             choice.activated.connect(lambda _, name=name: self._on_selected(name))
             self._choices[name] = choice
             self._add(grid, name, translate(words), choice, "")
-        self._effort = Combo()
+        self._effort = ComboBox()
         self._effort.setMinimumWidth(_FIELD_PX)
         self._effort.activated.connect(self._on_effort_selected)
         self._add(grid, "effort", tr("Reasoning effort"), self._effort, "")
@@ -134,8 +134,10 @@ class ModelSpecForm(QWidget):
         for name, field in self._fields.items():
             own = getattr(entry, name)
             other = (defaults if own else spec).number(name)
-            field.setText(_number_text(name, own) if own else "")
-            field.setPlaceholderText(_number_text(name, other) if other else UNKNOWN)
+            is_price = name in ("price_in", "price_out")
+            field.setText(_number_text(name, own) if own or (is_price and entry.free) else "")
+            is_known = other or (is_price and defaults.is_free)
+            field.setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
             restyle(field, "invalid", False)
         for name, choice in self._choices.items():
             choice.clear()
@@ -174,7 +176,7 @@ class ModelSpecForm(QWidget):
         """Return the field of a number, by its figure's name."""
         return self._fields[name]
 
-    def choice(self, name: str) -> Combo:
+    def choice(self, name: str) -> ComboBox:
         """Return the choice of an ability, by its name."""
         return self._choices[name]
 
@@ -212,6 +214,8 @@ class ModelSpecForm(QWidget):
         """Show who says a figure, and where."""
         restyle(self._sources[name], "role", "faint")
         fact = self._spec.values.get(name)
+        if fact is None and name in ("price_in", "price_out"):
+            fact = self._spec.values.get("free")
         self._sources[name].setText(spec_source_text(fact) if fact is not None else tr("unknown"))
 
     def _on_selected(self, name: str) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCompleter, QScrollArea, QWidget
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.forms import IncompleteExtras, ProviderForm
@@ -51,11 +51,11 @@ class ProviderModels(QWidget):
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model, self._error = label(no_model, "muted", wrap=True), label("", "error", wrap=True)
-        self.name_field = Combo()
+        self.name_field = ComboBox()
         self.name_field.setEditable(True)
-        self.name_field.setInsertPolicy(Combo.InsertPolicy.NoInsert)
+        self.name_field.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
         self.name_field.setAccessibleName(tr("Model to add"))
-        self.name_field.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.name_field.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         edit = self.name_field.lineEdit()
         assert edit is not None  # an editable combo box has one
         edit.setPlaceholderText(tr("Model name"))

@@ -12,7 +12,7 @@ from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
 from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.words.efforts import effort_name
@@ -49,8 +49,8 @@ class RolesCard(QWidget):
     def __init__(self) -> None:
         """Start without models."""
         super().__init__()
-        self._workspace_choices: dict[Role, Combo] = {}
-        self._default_choices: dict[Role, Combo] = {}
+        self._workspace_choices: dict[Role, ComboBox] = {}
+        self._default_choices: dict[Role, ComboBox] = {}
         self._reasons: dict[Role, QLabel] = {}
         self._title = label("", "section")
         grid = QGridLayout()
@@ -133,7 +133,7 @@ class RolesCard(QWidget):
         for role, reason in self._reasons.items():
             show_text(reason, reasons.get(role, "") if role in FILLED_ROLES else "")
 
-    def workspace_choice(self, role: Role) -> Combo:
+    def workspace_choice(self, role: Role) -> ComboBox:
         """Return the choice of a role in this workspace."""
         return self._workspace_choices[role]
 
@@ -168,15 +168,15 @@ def _heading(title: str, explanation: str) -> QHBoxLayout:
     return heading
 
 
-def _choice(name: str) -> Combo:
-    choice = Combo()
-    choice.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+def _choice(name: str) -> ComboBox:
+    choice = ComboBox()
+    choice.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     choice.setMinimumContentsLength(6)
     choice.setAccessibleName(name)
     return choice
 
 
-def _fill(choice: Combo, special: Sequence[tuple[str, str]], models: Sequence[str], selected: str) -> None:
+def _fill(choice: ComboBox, special: Sequence[tuple[str, str]], models: Sequence[str], selected: str) -> None:
     choice.clear()
     for words, value in special:
         choice.addItem(words, value)

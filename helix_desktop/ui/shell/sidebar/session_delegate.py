@@ -201,7 +201,7 @@ class SessionDelegate(QStyledItemDelegate):
             draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
             return
         words = f"{tr('Waiting for you')}{_DOT}{item.subtitle}" if item.waiting else item.subtitle
-        text = fitted_words(words, metrics, room)
+        text = fitted_text(words, metrics, room)
         draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
         middle = top + height / 2
         bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
@@ -217,14 +217,14 @@ class SessionDelegate(QStyledItemDelegate):
         return view.font() if isinstance(view, QWidget) else fonts.base()
 
 
-def fitted_words(words: str, metrics: QFontMetricsF, room: float) -> str:
+def fitted_text(text: str, metrics: QFontMetricsF, room: float) -> str:
     """Return what a row has room for: a part of the name at its end, but no part of a sum before it."""
-    before, dot, _ = words.rpartition(_DOT)
+    before, dot, _ = text.rpartition(_DOT)
     if metrics.horizontalAdvance(before + dot) > room:
-        words = before
-        while _DOT in words and metrics.horizontalAdvance(words) > room:
-            words = words.rpartition(_DOT)[0]
-    return metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
+        text = before
+        while _DOT in text and metrics.horizontalAdvance(text) > room:
+            text = text.rpartition(_DOT)[0]
+    return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
 
 
 def _is_one_line(item: SessionItem) -> bool:

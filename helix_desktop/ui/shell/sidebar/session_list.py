@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QListView, QMenu
 
 from helix_desktop.ui.design.style.theme import Theme
@@ -25,6 +25,8 @@ _RENAME_KEY, _PIN_KEY, _ARCHIVE_KEY, _DELETE_KEY = "F2", "P", "A", "Del"
 class SessionList(Themed, QListView):
     """Click or Enter opens a session, F2 renames it, P pins it, A archives it, Del deletes it.
 
+    Ctrl+Z restores the one that was deleted last.
+
     Click, Enter, Space, Left and Right on the heading of the archive fold and unfold it.
     """
 
@@ -38,8 +40,11 @@ class SessionList(Themed, QListView):
     archive_requested = Signal(str, bool)
     """Session id, and False to unarchive."""
     deleted = Signal(str)
+    undo_requested = Signal()
     link_requested = Signal(str)
     export_requested = Signal(str)
+    window_requested = Signal(str)
+    """The user wants a session in a window of its own."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -132,6 +137,9 @@ class SessionList(Themed, QListView):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(tr("Open", "verb"), lambda: self._select(index))
+        menu.addAction(tr("Open in new window"), lambda: self._request_window(index)).setObjectName(
+            "open_in_window"
+        )
         menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
         menu.addAction(tr("Copy link"), lambda: self._request_link(index)).setObjectName("copy_link")
         menu.addAction(tr("Export…"), lambda: self._request_export(index)).setObjectName("export")
@@ -159,6 +167,9 @@ class SessionList(Themed, QListView):
         """Do what a key says with the current row, leave the rest to Qt."""
         index = self.currentIndex()
         is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
+        if event.matches(QKeySequence.StandardKey.Undo) and not is_renaming:
+            self.undo_requested.emit()
+            return
         if is_renaming or not index.isValid() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             super().keyPressEvent(event)
             return
@@ -207,6 +218,11 @@ class SessionList(Themed, QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
             self.link_requested.emit(item.id)
+
+    def _request_window(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem):
+            self.window_requested.emit(item.id)
 
     def _request_export(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)

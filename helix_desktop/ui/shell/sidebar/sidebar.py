@@ -20,7 +20,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
-from helix_desktop.ui.shell.sidebar.workspace_rows import message_words
+from helix_desktop.ui.shell.sidebar.workspace_rows import message_query
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
@@ -113,7 +113,7 @@ class Sidebar(QFrame):
         self._workspace_name = ""
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(
-            lambda: self.messages_requested.emit(message_words(self.search.text()))
+            lambda: self.messages_requested.emit(message_query(self.search.text()))
         )
         self._search_note = label("", "faint", wrap=True)
         self._search_bar = self._make_search_bar()
@@ -236,15 +236,15 @@ class Sidebar(QFrame):
         else:
             super().keyPressEvent(event)
 
-    def show_found(self, words: str, found: Mapping[str, FoundMessage]) -> None:
+    def show_found(self, query: str, found: Mapping[str, FoundMessage]) -> None:
         """Show also sessions with these messages, by session; those of an older search are over."""
-        if words == message_words(self.search.text()):
+        if query == message_query(self.search.text()):
             self.session_list.set_filter(self.search.text(), found)
             self._choose_page()
 
-    def show_searched(self, words: str, note: str) -> None:
+    def show_searched(self, query: str, note: str) -> None:
         """Say what a search for words has looked at; one that is over says nothing."""
-        if words == message_words(self.search.text()):
+        if query == message_query(self.search.text()):
             self._search_note.setText(note)
             self._nothing.setText(tr("No session has this in its title or messages."))
 
@@ -253,7 +253,7 @@ class Sidebar(QFrame):
         self.messages_requested.emit("")
         self.session_list.set_filter(needle, {})
         self._search_bar.setVisible(bool(needle.strip()))
-        if message_words(needle):
+        if message_query(needle):
             self._search_note.setText(tr("Searching messages…"))
             self._nothing.setText(tr("Searching messages…"))
             self._pause_timer.start()

@@ -98,10 +98,10 @@ def badge_label(badge: WorkspaceBadge) -> str:
             return ""
 
 
-def message_words(words: str) -> str:
+def message_query(text: str) -> str:
     """Return the words of a search that messages are searched for; empty while they are too short."""
-    words = words.strip()
-    return words if len(words) >= _MIN_LETTERS or not words.isascii() else ""
+    text = text.strip()
+    return text if len(text) >= _MIN_LETTERS or not text.isascii() else ""
 
 
 def matches_query(needle: str, *texts: str) -> bool:

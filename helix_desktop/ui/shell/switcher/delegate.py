@@ -79,14 +79,14 @@ class SwitcherDelegate(LineDelegate):
         picture = pixmap(name, self.theme.muted, side, self.view.devicePixelRatioF())
         draw_pixmap(painter, box.x() + 25 - side / 2, box.center().y() - side / 2, picture)
 
-    def _paint_end(self, painter: QPainter, box: QRectF, words: str, badge: WorkspaceBadge = "") -> float:
+    def _paint_end(self, painter: QPainter, box: QRectF, text: str, badge: WorkspaceBadge = "") -> float:
         """Paint words at the right, with the dot of a badge; returns their left edge."""
         small = fonts.sized(self.view.font(), 12)
-        width = QFontMetricsF(small).horizontalAdvance(words)
+        width = QFontMetricsF(small).horizontalAdvance(text)
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted))
         left = box.right() - _EDGE_PX - width
-        draw_text(painter, QRectF(left, box.y(), width + 1, box.height()), _VCENTER, words)
+        draw_text(painter, QRectF(left, box.y(), width + 1, box.height()), _VCENTER, text)
         if badge:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(getattr(self.theme, BADGE_COLOR_TOKENS[badge])))

@@ -17,7 +17,7 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceRow,
     badge_label,
     matches_query,
-    message_words,
+    message_query,
 )
 from helix_desktop.ui.shell.switcher.commands import CommandList, command_at
 from helix_desktop.ui.shell.switcher.delegate import ROW_PX, ROW_ROLE, SwitcherDelegate
@@ -75,7 +75,7 @@ class Switcher(QuickPicker):
         self._is_searching = False
         self._opening: dict[str, str] = {}  # workspaces: id and name
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
-        self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_words()))
+        self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_query()))
         self.search.textChanged.connect(lambda _: self._request_messages())
         commands.changed.connect(self.refresh)
         self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
@@ -112,10 +112,10 @@ class Switcher(QuickPicker):
         super().open()
         self.opened.emit()
 
-    def open_for_messages(self, words: str) -> None:
+    def open_for_messages(self, query: str) -> None:
         """Appear with a search of all messages for `words`."""
         self.open()
-        self.search.setText(f"{_MESSAGES} {words}")
+        self.search.setText(f"{_MESSAGES} {query}")
 
     def hideEvent(self, event: QHideEvent) -> None:
         """End the search."""
@@ -154,13 +154,13 @@ class Switcher(QuickPicker):
         self._sessions = tuple(sorted(sessions, key=lambda row: row.active))
         self.refresh()
 
-    def add_messages(self, words: str, messages: Sequence[MessageRow]) -> None:
+    def add_messages(self, query: str, messages: Sequence[MessageRow]) -> None:
         """List more messages that a search found, below the others; those of an older search are over."""
-        if words != self._message_words():
+        if query != self._message_query():
             return
-        is_first = self._searched_words != words
+        is_first = self._searched_words != query
         self._messages = [*([] if is_first else self._messages), *messages]
-        self._searched_words = words
+        self._searched_words = query
         heading = [heading_item(tr("Messages"))] if is_first else []
         was_empty = not self.items.rowCount()
         self.append_items([*heading, *map(_message_item, messages)])
@@ -171,7 +171,7 @@ class Switcher(QuickPicker):
         """Say that messages are being searched, or that the search is over."""
         was_searching, self._is_searching = self._is_searching, is_searching
         self._show_empty_text()
-        if was_searching and not is_searching and self.isVisible() and self._message_words():
+        if was_searching and not is_searching and self.isVisible() and self._message_query():
             count = len(self._messages) if self._searched_words else 0
             accessibility.announce(self, tr.plural(count, "%n message found", "%n messages found"))
 
@@ -251,15 +251,15 @@ class Switcher(QuickPicker):
         )
         return map(_session_item, islice(fitting, limit))
 
-    def _message_words(self) -> str:
+    def _message_query(self) -> str:
         prefix, words = _split_query(self.search.text())
-        return message_words(words) if prefix in {"", _MESSAGES} else ""
+        return message_query(words) if prefix in {"", _MESSAGES} else ""
 
     def _request_messages(self) -> None:
         """End the search for what was typed before, and begin another one when the user pauses."""
         self._messages, self._searched_words = [], ""
         self.messages_requested.emit("")
-        if self._message_words() and self.isVisible():
+        if self._message_query() and self.isVisible():
             self.show_searching(True)
             self._pause_timer.start()
         else:
@@ -306,8 +306,8 @@ def _message_item(message: MessageRow) -> QStandardItem:
     return _item(message, message.excerpt, details, (tr("Message"), *details))
 
 
-def _item(row: object, words: str, tip: Sequence[str], description: Sequence[str]) -> QStandardItem:
-    item = QStandardItem(words)
+def _item(row: object, query: str, tip: Sequence[str], description: Sequence[str]) -> QStandardItem:
+    item = QStandardItem(query)
     item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
     item.setData(row, ROW_ROLE)
     item.setData(", ".join(filter(None, description)), Qt.ItemDataRole.AccessibleTextRole)

@@ -39,9 +39,9 @@ class InstructionsPresenter(QObject):
         if workspace.id == self._workspace_id:  # else another one is on screen by now
             page.workspace.show_text(title, words, str(own.path(workspace.id)))
 
-    async def _save(self, words: str, workspace_id: str) -> None:
-        await self._services.user_instructions.save(words, workspace_id)
+    async def _save(self, text: str, workspace_id: str) -> None:
+        await self._services.user_instructions.save(text, workspace_id)
         if not workspace_id:
-            self._page.personal.show_saved(words)
+            self._page.personal.show_saved(text)
         elif workspace_id == self._workspace_id:
-            self._page.workspace.show_saved(words)
+            self._page.workspace.show_saved(text)

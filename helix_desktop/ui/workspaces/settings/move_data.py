@@ -10,7 +10,7 @@ from helix_desktop.config.data_dir_move import plan_move
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
@@ -52,9 +52,9 @@ class MoveDataPresenter(QObject):
                 "If the move is interrupted, the data stays where it is."
             ),
             (
-                Choice("", tr("Cancel")),
-                Choice(_KEEP, tr("Move and keep old copy"), "primary"),
-                Choice(_REMOVE, tr("Move and remove old copy"), "danger"),
+                DialogChoice("", tr("Cancel")),
+                DialogChoice(_KEEP, tr("Move and keep old copy"), "primary"),
+                DialogChoice(_REMOVE, tr("Move and remove old copy"), "danger"),
             ),
         )
         if answer:

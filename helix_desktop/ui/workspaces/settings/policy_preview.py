@@ -17,8 +17,8 @@ from helix_desktop.replay.policy.session import SessionFacts, facts_of
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.policy.comparison import (
-    Comparison,
     PolicyChoice,
+    PolicyComparison,
     ReplayState,
     field_effect_text,
 )
@@ -76,7 +76,7 @@ class PolicyPreview:
         self._conversation: Conversation | None = None
         self._policies: dict[str, ContextPolicy] = {}
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
-        self._comparison = Comparison()
+        self._comparison = PolicyComparison()
         self._loaded = ("", "", 0)  # session, model and last event
         self._cache: dict[ContextPolicy, PolicyReplay] = {}
         self._next_policies: tuple[ContextPolicy, ...] = ()  # that may be chosen next
@@ -237,7 +237,7 @@ class PolicyPreview:
     def _show(self, state: ReplayState, message: str = "") -> None:
         policy, reference = self._compared
         mine, other = self._policies.get(policy), self._policies.get(reference)
-        self._comparison = Comparison(
+        self._comparison = PolicyComparison(
             tuple(PolicyChoice(key, self._name_of(key)) for key in self._policies),
             policy,
             reference,

@@ -12,7 +12,7 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_placement import fit_screen
+from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
@@ -73,6 +73,7 @@ class SettingsPresenter(QObject):
         composer = session_controller.composer.widget
         composer.enter_sends = context.services.settings.enter_sends
         self._apply_appearance()
+        window.activated.connect(self._take_settings)
         composer.model_clicked.connect(self._choose_model)
         window.commands.choose_model.triggered.connect(self._choose_model)
         session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
@@ -117,6 +118,11 @@ class SettingsPresenter(QObject):
             self._providers_presenter = ProvidersPresenter(page, self._context, self._session_controller)
         return self._providers_presenter
 
+    @property
+    def open_dialog(self) -> SettingsDialog | None:
+        """Return the settings window while it is open."""
+        return self._dialog if self._dialog is not None and self._dialog.isVisible() else None
+
     def close(self) -> None:
         """Close the settings window, if it was ever opened."""
         if self._dialog is not None:
@@ -134,6 +140,13 @@ class SettingsPresenter(QObject):
         if appearance.text_px != settings.text_size:
             appearance.set_text_px(settings.text_size)
         reduce_motion(settings.reduce_motion)
+
+    def _take_settings(self) -> None:
+        """Take what was changed in another window."""
+        settings = self._services.settings
+        self._session_controller.composer.widget.enter_sends = settings.enter_sends
+        if self._window.key_bindings.stored != settings.shortcuts:
+            self._window.key_bindings.use(settings.shortcuts)
 
     def _bind(self, page: str) -> Fill:
         """Bind a page that was just built; return what fills it."""
@@ -240,9 +253,9 @@ class SettingsPresenter(QObject):
         if conversation is self._session_controller.conversation:
             await self._session_controller.show_model()
 
-    async def _use_typed_model(self, words: str) -> None:
+    async def _use_typed_model(self, argument: str) -> None:
         """Let the model that is meant answer in the session on screen. Raises InvalidInput."""
-        await self._use_in_session(find_model(words, (*model_labels(self._services.settings), DEMO_LABEL)))
+        await self._use_in_session(find_model(argument, (*model_labels(self._services.settings), DEMO_LABEL)))
 
     def _handle_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
@@ -269,6 +282,10 @@ class SettingsPresenter(QObject):
 
     async def show(self, page: SettingsPage) -> None:
         """Open the window on one page, and fill that; the others are filled when the user goes there."""
+        elsewhere = self._context.windows.settings_elsewhere(self._window)
+        if elsewhere is not None:
+            bring_to_front(elsewhere)
+            return
         dialog = self.dialog
         self._filled.clear()
         dialog.show_page(page)

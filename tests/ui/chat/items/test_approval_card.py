@@ -130,8 +130,8 @@ def test_the_first_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> Non
         rows = AskRows(model)
         rows.show(msgspec.structs.replace(safe, call_id="p"))
         rows.show(msgspec.structs.replace(other, call_id="q"))
-        shown = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
-        assert shown == [offered, ()]
+        allowed = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
+        assert allowed == [offered, ()]
         words = view.chat_viewport.item(0).accessible_text()
         assert ("“Allow all 2 once” also allows: git push" in words) == bool(offered)
     view.highlighter.finish()

@@ -22,7 +22,6 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.tool_card import figures_text
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
@@ -32,6 +31,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ShellCommand,
     ToolRow,
 )
+from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
@@ -50,7 +50,7 @@ COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", cho
 ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
 
 
-def sheet(view: ChatView) -> RowItem:
+def laid_out_card(view: ChatView) -> RowItem:
     """The card, laid out."""
     return view.chat_viewport.item(0)
 
@@ -60,15 +60,15 @@ def widget(view: ChatView) -> RowWidget:
     return view.chat_viewport.widget_pool.visible[row_key("t")]
 
 
-def press(view: ChatView, hot: str) -> None:
+def press(view: ChatView, area: str) -> None:
     """Press a place of the card."""
-    assert sheet(view).hit_area(hot) is not None, hot
-    widget(view).trigger(hot)
+    assert laid_out_card(view).hit_area(area) is not None, area
+    widget(view).trigger(area)
 
 
 def words(view: ChatView) -> str:
     """Return all selectable text of the card."""
-    return "\n".join(text.text() for text in sheet(view).texts)
+    return "\n".join(text.text() for text in laid_out_card(view).texts)
 
 
 def menus(view: ChatView) -> list[QMenu]:
@@ -92,7 +92,7 @@ def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> N
     view.chat_viewport.model.reset([running])
     press(view, "open:card")
     assert words(view) == command.text
-    copy = sheet(view).hit_area_for(CopyCode)
+    copy = laid_out_card(view).hit_area_for(CopyCode)
     assert copy is not None
     assert copy.label.endswith("Command · in src · with network")
     widget(view).trigger(copy.name)
@@ -126,7 +126,7 @@ def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> 
     with qtbot.waitSignal(view.action_triggered) as signal:
         press(view, "changed")
     assert signal.args == [OpenCacheEntry(DIGEST)]
-    area = sheet(view).hit_area("changed")
+    area = laid_out_card(view).hit_area("changed")
     assert area is not None
     assert "Changed since (e212)" in area.tip
     press(view, "open:card")
@@ -185,15 +185,15 @@ def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) ->
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
     )
     assert words(view) == every
-    assert sheet(view).hit_area("whole:card") is None
-    assert sheet(view).hit_area("cache:open") is not None
+    assert laid_out_card(view).hit_area("whole:card") is None
+    assert laid_out_card(view).hit_area("cache:open") is not None
 
 
 def test_a_huge_original_is_left_to_the_cache_browser(view: ChatView) -> None:
     view.chat_viewport.model.reset([replace(CARD, size_bytes=40_000_000)])
     press(view, "open:card")
-    assert sheet(view).hit_area("whole:card") is None
-    assert sheet(view).hit_area("cache:open") is not None
+    assert laid_out_card(view).hit_area("whole:card") is None
+    assert laid_out_card(view).hit_area("cache:open") is not None
 
 
 def test_an_unreadable_original_is_reported_and_the_card_stays(view: ChatView) -> None:
@@ -204,7 +204,7 @@ def test_an_unreadable_original_is_reported_and_the_card_stays(view: ChatView) -
         row_key("t"), replace(PREVIEW, original=OriginalOutput(problem="It is damaged."))
     )
     assert "head line" in words(view)
-    assert sheet(view).hit_area("cache:open") is not None
+    assert laid_out_card(view).hit_area("cache:open") is not None
 
 
 def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView) -> None:
@@ -216,7 +216,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         form_cost="24k tokens",
     )
     view.chat_viewport.model.reset([row])
-    tips = {sheet(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
+    tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
     assert (
         "Preview instead of the requested extract. Not in time. Instructions: “failures”. Cost: 24k tokens."
         in tips
@@ -250,7 +250,7 @@ def test_the_bar_and_the_button_count_the_same_lines(view: ChatView) -> None:
     row = replace(CARD, head=ends.head, tail=ends.tail, lines=ends.lines, header_lines=1)
     view.chat_viewport.model.reset([row])
     press(view, "open:card")
-    area = sheet(view).hit_area("whole:card")
+    area = laid_out_card(view).hit_area("whole:card")
     assert area is not None
     count = HEAD_LINES - 2 + 1 + 40
     assert (area.label, figures_text(row, 1.0).split(" \N{MIDDLE DOT} ")[0]) == (
@@ -297,7 +297,7 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert len(menus(view)) == 1
     assert triggered_actions(view, menus(view)[0], "pin") == [Pin(7)]
 
-    at = sheet(view).hit_areas[0].rect.center().toPoint()
+    at = laid_out_card(view).hit_areas[0].rect.center().toPoint()
     point = widget(view).mapTo(view.viewport(), at)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
     view.contextMenuEvent(event)
@@ -306,7 +306,7 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
     view.chat_viewport.model.reset([ToolRow(row_key("t"), "bash", "ls", "denied")])
-    assert sheet(view).hit_areas == []
+    assert laid_out_card(view).hit_areas == []
 
 
 @pytest.mark.parametrize("width", [360, 500, 700, 1_200])
@@ -317,8 +317,8 @@ def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> Non
     )  # fmt: skip
     view.chat_viewport.model.reset([full])
     view.resize(width, 600)
-    card = sheet(view)
-    chips = [hot.rect for hot in card.hit_areas if hot.name != "open:card"]
+    card = laid_out_card(view)
+    chips = [area.rect for area in card.hit_areas if area.name != "open:card"]
     for at, chip in enumerate(chips):
         assert chip.left() >= 0
         assert chip.right() <= card.width

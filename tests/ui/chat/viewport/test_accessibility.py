@@ -126,16 +126,16 @@ def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> 
 
 @pytest.mark.usefixtures("screen_reader")
 def test_tab_reaches_every_button_of_every_kind_of_row(view: ChatView) -> None:
-    board = view.chat_viewport
+    viewport = view.chat_viewport
     view.resize(800, 1500)  # many rows in sight at once
     QPushButton(view).show()  # what comes after the conversation
     for row in (*rows_of_all_kinds(), *rows_of_subagents()):
-        board.model.append(row)  # each with a key of its own
-    board.show_row(0)
+        viewport.model.append(row)  # each with a key of its own
+    viewport.show_row(0)
     view.setFocus()
     passed: list[tuple[int, str]] = []
     QTest.keyClick(view, Qt.Key.Key_Tab)
-    while (widget := board.widget_pool.focused_widget()) is not None:
+    while (widget := viewport.widget_pool.focused_widget()) is not None:
         focused = view.window().focusWidget()
         card = widget.item.widget if widget.item is not None else None
         is_in_card = card is not None and focused is not None and card.isAncestorOf(focused)
@@ -145,5 +145,5 @@ def test_tab_reaches_every_button_of_every_kind_of_row(view: ChatView) -> None:
         assert place not in passed, f"Tab comes back to {widget.accessibleName()}"
         passed.append(place)
         QTest.keyClick(focused, Qt.Key.Key_Tab)
-    buttons = [(at, area.name) for at in range(len(board.model)) for area in board.item(at).hit_areas]
+    buttons = [(at, area.name) for at in range(len(viewport.model)) for area in viewport.item(at).hit_areas]
     assert passed == buttons

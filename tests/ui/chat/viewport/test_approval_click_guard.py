@@ -15,7 +15,7 @@ from tests.support.window.chat_geometry import row_key
 from tests.support.window.chat_geometry import row_widget as _widget
 
 
-class Seconds:
+class ManualClock:
     """A clock that only a test moves on."""
 
     now = 60.0
@@ -26,19 +26,19 @@ class Seconds:
 
 
 @pytest.fixture
-def clock() -> Seconds:
-    return Seconds()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
-def _click(view: ChatView, key: str, hot: str) -> None:
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, hot))
+def _click(view: ChatView, key: str, area: str) -> None:
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, area))
 
 
 def _question(key: str) -> ApprovalRow:
     return ApprovalRow(row_key(key), "bash", "Run it", "make", ("bash: make",))
 
 
-def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: Seconds) -> None:
+def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: ManualClock) -> None:
     """By mouse or keyboard: input meant for something else must not approve a command."""
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.call_id))
@@ -57,7 +57,7 @@ def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: S
 
 
 def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
-    view: ChatView, clock: Seconds
+    view: ChatView, clock: ManualClock
 ) -> None:
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.call_id))
@@ -71,7 +71,7 @@ def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
     assert decided == ["p"]
 
 
-def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, clock: Seconds) -> None:
+def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, clock: ManualClock) -> None:
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.answer))
     words = [UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)]
@@ -98,7 +98,7 @@ def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:
     assert not pill.isHidden()
 
 
-def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, clock: Seconds) -> None:
+def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, clock: ManualClock) -> None:
     """A double click on the first of two cards answers the first alone."""
     decided: list[str] = []
     view.action_triggered.connect(lambda action: decided.append(action.call_id))

@@ -56,7 +56,7 @@ def slice_s() -> None:
     """Rows are built in slices as long as in the window."""
 
 
-def _sheet(text: str) -> AssistantMessageItem:
+def _laid_out_item(text: str) -> AssistantMessageItem:
     style = ChatStyle(LIGHT)
     sheet = AssistantMessageItem(
         AssistantRow(row_key("a"), text),
@@ -79,7 +79,7 @@ def _picture(sheet: AssistantMessageItem) -> QImage:
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
 def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.Random) -> None:
-    complete, sliced = _sheet(text), _sheet(text)
+    complete, sliced = _laid_out_item(text), _laid_out_item(text)
     before = [words[1:] for words in sliced.block_texts()]
     numbers = [words.number for words in sliced.block_texts()]
     complete.build(0.0, _FOR_EVER, _FOR_EVER)
@@ -98,7 +98,7 @@ def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
 def test_a_pinned_slice_stays_while_more_is_built(text: str, chance: random.Random) -> None:
-    sheet = _sheet(text * 4)
+    sheet = _laid_out_item(text * 4)
     for _ in range(8):
         top = chance.uniform(0, sheet.height)
         pin = sheet.scroll_anchor(top, top + 300, at_end=False)

@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_decorations import inline_code_rects
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import hit_area_point, row_key, row_widget, text_point
+from tests.support.window.painted_text import dark_columns, painted
 
 _FROM_LEFT, _FROM_RIGHT = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
 CARD = ToolRow(
@@ -26,22 +25,6 @@ CARD = ToolRow(
 )  # fmt: skip
 ANSWER = AssistantRow(row_key("a"), "Run this:\n\n```py\nvalue = 1\n```\n\nאחר כך רצים")
 NOTICE = NoticeRow(row_key("n"), "error", "The provider refused.", "The key has expired.", "אפשר לבחור מפתח")
-
-
-def dark_columns(image: QImage, top: int, bottom: int) -> list[int]:
-    """Return the columns with something dark between two heights of a picture."""
-    heights = range(top, min(bottom, image.height()))
-    return [x for x in range(image.width()) if any(image.pixelColor(x, y).lightness() < 160 for y in heights)]
-
-
-def painted(text: TextLayout) -> QImage:
-    """Return a picture of a text that is laid out."""
-    image = QImage(400, round(text.height), QImage.Format.Format_ARGB32)
-    image.fill(Qt.GlobalColor.white)
-    painter = QPainter(image)
-    text.paint(painter, text.rect)
-    painter.end()
-    return image
 
 
 @pytest.mark.usefixtures("right_to_left")
@@ -168,7 +151,7 @@ def test_each_line_of_a_message_has_its_own_direction(qapp: object) -> None:
     assert [block.textDirection() for block in blocks] == [_FROM_RIGHT, _FROM_LEFT, _FROM_LEFT]
 
 
-@pytest.mark.parametrize("place", [{"indent": 1, "marker": "•"}, {"quote": 1}])
+@pytest.mark.parametrize("place", [{"indent": 1, "marker": "•"}, {"quotes": (0,)}])
 def test_each_line_of_an_item_or_quote_has_its_own_direction_beside_the_others(
     qapp: object, place: dict[str, Any]
 ) -> None:

@@ -82,8 +82,8 @@ def _pairs(count: int) -> list[Row]:
     return rows
 
 
-def _click(qtbot: QtBot, view: ChatView, key: str, hot: str) -> None:
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, hot))
+def _click(qtbot: QtBot, view: ChatView, key: str, area: str) -> None:
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, area))
 
 
 def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:

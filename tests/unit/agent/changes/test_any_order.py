@@ -47,7 +47,7 @@ steps = st.builds(
 Mark = tuple[int, bytes | None, bytes | None]
 
 
-class Life:
+class SessionFiles:
     """Files, their history, and the log of one session."""
 
     def __init__(self) -> None:
@@ -88,20 +88,20 @@ class Life:
         """Plan a revert."""
         changes, captures = selected_changes(self.changes.captures, selection)
         plan = await self.history.plan_revert(changes, captures)
-        return msgspec.structs.replace(plan, captures=tuple(captures), scope=selection.scope)
+        return msgspec.structs.replace(plan, capture_ids=tuple(captures), scope=selection.scope)
 
     async def rewind(self, seq: int) -> None:
         """Bring the files to what they were at an event."""
         changes, captures = changes_after(self.changes.captures, seq)
         plan = await self.history.plan_revert(changes, captures)
         assert {file.status for file in plan.files} <= {"ready", "same"}
-        plan = msgspec.structs.replace(plan, captures=tuple(captures), scope="rewind")
+        plan = msgspec.structs.replace(plan, capture_ids=tuple(captures), scope="rewind")
         self.record(await self.history.revert("s", plan, {}))
 
     async def revert(self, number: int, scope: RevertScope, paths: tuple[str, ...] = ()) -> None:
         """Take back a capture, as far as nothing later stands in the way."""
         captures = [
-            row.capture for row in self.changes.captures if (row.source == "revert") == (scope == "redo")
+            row.capture_id for row in self.changes.captures if (row.source == "revert") == (scope == "redo")
         ]
         if captures:
             selection = RevertSelection((captures[number % len(captures)],), paths, scope=scope)
@@ -115,7 +115,7 @@ def test_a_rewind_brings_all_back(actions: list[Step], to: int) -> None:
 
 async def live(actions: list[Step], to: int) -> None:
     """Do the actions, rewind to before one of them, then to the beginning; check what is said of it."""
-    life = Life()
+    life = SessionFiles()
     life.files.write("a", b"before")
     await life.history.start()
     sent = [life.mark()]
@@ -130,7 +130,7 @@ async def live(actions: list[Step], to: int) -> None:
     assert not changes
 
 
-async def act(life: Life, step: Step, sent: list[Mark]) -> None:
+async def act(life: SessionFiles, step: Step, sent: list[Mark]) -> None:
     """Do one action."""
     match step.action:
         case "call":

@@ -34,14 +34,14 @@ async def test_what_a_call_changed_follows_its_answer_and_what_was_changed_befor
         for entry in rig.conversation.session.log
         if isinstance(entry.event, ChangesRecorded | ToolAnswered)
     ]
-    outside, answer, made = kinds
+    outside, answer, changes = kinds
     assert isinstance(outside, ChangesRecorded)
     assert (outside.source, outside.first_path, outside.files) == ("outside", "user.txt", 1)
     assert isinstance(answer, ToolAnswered)
-    assert isinstance(made, ChangesRecorded)
-    assert (made.source, made.call_id) == ("command", answer.call_id)
-    assert (made.created, made.changed, made.deleted, made.moved) == (1, 1, 1, 0)
-    assert (made.added_lines, made.removed_lines) == (3, 2)
+    assert isinstance(changes, ChangesRecorded)
+    assert (changes.source, changes.call_id) == ("command", answer.call_id)
+    assert (changes.created, changes.changed, changes.deleted, changes.moved) == (1, 1, 1, 0)
+    assert (changes.added_lines, changes.removed_lines) == (3, 2)
     assert await rig.history.unrecorded(rig.conversation.session.id) == ()
     await rig.assert_consistent()
 
@@ -49,9 +49,9 @@ async def test_what_a_call_changed_follows_its_answer_and_what_was_changed_befor
 async def test_a_moved_file_is_counted_once() -> None:
     rig = await started([writes(b_txt=None, c_txt="b\n")])
     await rig.run()
-    (made,) = rig.recorded
-    assert (made.created, made.deleted, made.moved, made.files) == (0, 0, 1, 1)
-    assert (made.added_lines, made.removed_lines) == (0, 0)
+    (changes,) = rig.recorded
+    assert (changes.created, changes.deleted, changes.moved, changes.files) == (0, 0, 1, 1)
+    assert (changes.added_lines, changes.removed_lines) == (0, 0)
 
 
 @pytest.mark.parametrize("end", ["fail", "crash"])

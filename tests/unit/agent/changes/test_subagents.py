@@ -77,6 +77,8 @@ async def test_what_a_kill_left_of_a_subagent_is_recorded_by_its_parent_once(rig
         workspace = rig.create_workspace(rig.store, PROFILES["balanced"])
         parent = await workspace.open_session(rig.conversation.session.id)
         await rig.wait_until(lambda: not rig.history or not rig.history.unrecorded_ids)
-        captures = [row.capture for row in (await workspace.changes.of_session(parent.session.id)).captures]
+        captures = [
+            row.capture_id for row in (await workspace.changes.of_session(parent.session.id)).captures
+        ]
         assert captures.count(left.capture.id) == 1
         await workspace.close_session(parent.session.id)

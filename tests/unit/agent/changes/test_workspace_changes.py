@@ -58,11 +58,11 @@ async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
         (2, "Go.", "command", "ask", "a.txt"),
         (2, "Go.", "outside", "", ""),
     ]
-    first, second, third, outside = (row.capture for row in changes.captures)
+    first, second, third, outside = (row.capture_id for row in changes.captures)
     by_path = {file.path: file for file in changes.files}
-    assert by_path["a.txt"].captures == (first, third, outside)
+    assert by_path["a.txt"].capture_ids == (first, third, outside)
     assert by_path["a.txt"].by_user
-    assert by_path["b.txt"].captures == (second,)
+    assert by_path["b.txt"].capture_ids == (second,)
     assert statuses(changes) == {"a.txt": "open", "b.txt": "open"}
     assert changes.by_agent(turn=1) == (first, second)
 
@@ -70,13 +70,13 @@ async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
 async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_is_taken_back() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n", c_txt="c\n")])
     session_id = rig.conversation.session.id
-    first, second = (row.capture for row in (await session_changes(rig)).captures)
+    first, second = (row.capture_id for row in (await session_changes(rig)).captures)
     await revert(rig, RevertSelection((second,), scope="turn"))
     assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
     changes = await session_changes(rig)
     assert [row.is_reverted for row in changes.captures] == [False, True, False]
     assert statuses(changes) == {"a.txt": "open", "b.txt": "open", "c.txt": "reverted"}
-    revert_id = changes.captures[-1].capture
+    revert_id = changes.captures[-1].capture_id
 
     for again in (revert_id, second):  # by the revert, and by what it took back
         plan = await changes_of(rig).plan_redo(session_id, again)
@@ -84,7 +84,7 @@ async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_i
         assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"3\n", b"c\n")
         changes = await session_changes(rig)
         assert not changes.captures[1].is_reverted
-        redo = changes.captures[-1].capture
+        redo = changes.captures[-1].capture_id
         await revert(rig, RevertSelection((redo,), scope="redo"))
         changes = await session_changes(rig)
         assert changes.captures[1].is_reverted
@@ -96,13 +96,13 @@ async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_i
     assert set(statuses(await session_changes(rig)).values()) == {"reverted"}
     assert not (await changes_of(rig).plan_rewind(session_id, 0)).files
     assert [row.is_reverted for row in (await session_changes(rig)).captures[:2]] == [True, True]
-    assert first in rewind.captures
+    assert first in rewind.capture_ids
 
 
 async def test_one_file_of_a_turn_is_taken_back_alone() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")])
     (row,) = (await session_changes(rig)).captures
-    await revert(rig, RevertSelection((row.capture,), ("b.txt",), scope="file"))
+    await revert(rig, RevertSelection((row.capture_id,), ("b.txt",), scope="file"))
     changes = await session_changes(rig)
     assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"1\n", b"b\n")
     assert (changes.captures[0].reverted, changes.captures[0].is_reverted) == (("b.txt",), False)
@@ -124,10 +124,10 @@ async def test_a_rewind_brings_what_was_there_before_the_message_though_a_part_w
     session_id = rig.conversation.session.id
     (edit,) = (await session_changes(rig)).captures
     sent = [record.seq for record in rig.conversation.session.log if isinstance(record.event, UserSpoke)]
-    await revert(rig, RevertSelection((edit.capture,), ("a.txt",), hunks=(0,)))
+    await revert(rig, RevertSelection((edit.capture_id,), ("a.txt",), hunks=(0,)))
     assert rig.files.read("a.txt") == b"one\ntwo\n"
     assert not (await changes_of(rig).plan_rewind(session_id, sent[0])).files
-    turn = await changes_of(rig).plan(session_id, RevertSelection((edit.capture,), scope="turn"))
+    turn = await changes_of(rig).plan(session_id, RevertSelection((edit.capture_id,), scope="turn"))
     assert not turn.files
     after_edit = await changes_of(rig).plan_rewind(session_id, sent[1])
     assert await changes_of(rig).revert(session_id, after_edit, {}) is not None
@@ -138,17 +138,17 @@ async def test_a_rewind_brings_what_was_there_before_the_message_though_a_part_w
 async def test_a_hunk_is_taken_back_alone_and_then_the_rest() -> None:
     rig = await started([writes(a_txt=BEFORE)], [writes(a_txt=AFTER)])
     row = (await session_changes(rig)).captures[1]
-    only = RevertSelection((row.capture,), ("a.txt",), hunks=(0,))
+    only = RevertSelection((row.capture_id,), ("a.txt",), hunks=(0,))
     await revert(rig, only)
     assert rig.files.read("a.txt") == AFTER.replace("first\n", "0\n").encode()
     changes = await session_changes(rig)
     assert not changes.captures[1].is_reverted
-    await revert(rig, RevertSelection((row.capture,), scope="step"))
+    await revert(rig, RevertSelection((row.capture_id,), scope="step"))
     assert rig.files.read("a.txt") == BEFORE.encode()
     assert (await session_changes(rig)).captures[1].is_reverted
     with pytest.raises(InvalidInput):
         await changes_of(rig).plan(
-            rig.conversation.session.id, RevertSelection((row.capture,), ("a.txt",), hunks=(7,))
+            rig.conversation.session.id, RevertSelection((row.capture_id,), ("a.txt",), hunks=(7,))
         )
 
 
@@ -166,7 +166,7 @@ async def test_a_conflict_is_merged_by_hand() -> None:
     session_id = rig.conversation.session.id
     rig.files.write("a.txt", b"mine\n")
     (row,) = (await session_changes(rig)).captures
-    plan = await changes_of(rig).plan(session_id, RevertSelection((row.capture,), scope="step"))
+    plan = await changes_of(rig).plan(session_id, RevertSelection((row.capture_id,), scope="step"))
     assert [file.status for file in plan.files] == ["conflict"]
     plan = await changes_of(rig).resolve_by_hand(plan, "a.txt", b"both\n")
     assert await changes_of(rig).revert(session_id, plan, {"a.txt": "merged"}) is not None
@@ -186,11 +186,11 @@ async def test_a_branch_has_the_changes_of_its_parent_up_to_its_point() -> None:
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
     first, second = (await session_changes(rig)).captures
     branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, second.turn_seq)
-    await revert(rig, RevertSelection((first.capture,), scope="step"))
+    await revert(rig, RevertSelection((first.capture_id,), scope="step"))
     in_branch = await changes_of(rig).of_session(branch.session.id)
-    assert [row.capture for row in in_branch.captures] == [first.capture]
+    assert [row.capture_id for row in in_branch.captures] == [first.capture_id]
     assert statuses(in_branch) == {"a.txt": "open"}
-    plan = await changes_of(rig).plan(branch.session.id, RevertSelection((first.capture,)))
+    plan = await changes_of(rig).plan(branch.session.id, RevertSelection((first.capture_id,)))
     assert [file.status for file in plan.files] == ["same"]
 
 
@@ -209,7 +209,7 @@ async def test_what_another_process_reverted_is_listed_before_the_log_has_it() -
     (row,) = (await session_changes(rig)).captures
     await rig.conversation.close()
     await rig.history.revert(
-        session_id, await changes_of(rig).plan(session_id, RevertSelection((row.capture,))), {}
+        session_id, await changes_of(rig).plan(session_id, RevertSelection((row.capture_id,))), {}
     )
     elsewhere = rig.create_workspace(rig.store, PROFILES["balanced"]).changes
     assert [row.is_reverted for row in (await elsewhere.of_session(session_id)).captures] == [True, False]

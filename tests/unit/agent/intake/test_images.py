@@ -21,7 +21,7 @@ VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=
 SHOT = png(64, 48)
 
 
-class Showing(ScriptedTools):
+class ImageTools(ScriptedTools):
     """Tools of which `say` shows an image."""
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -34,7 +34,7 @@ class Showing(ScriptedTools):
 async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     """It is stored byte for byte, counted as an image, sent with the answer, and has no other form."""
     rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL), tools=Showing()
+        ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL), tools=ImageTools()
     )
     await rig.begin()
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
@@ -56,7 +56,7 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
 async def test_a_model_without_image_support_gets_a_description() -> None:
     """Nothing of the image is sent; its name and its hash are."""
     blind = msgspec.structs.replace(VISION_MODEL, images=False)
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), blind), tools=Showing())
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), blind), tools=ImageTools())
     await rig.begin()
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     sent = rig.model.requests[-1]
@@ -67,10 +67,10 @@ async def test_a_model_without_image_support_gets_a_description() -> None:
 
 async def test_an_unreadable_image_is_not_sent() -> None:
     """The request goes out without its bytes; the turn goes on."""
-    store = Forgetful()
+    store = DamagedStore()
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL),
-        tools=Showing(),
+        tools=ImageTools(),
         store=store,
     )
     await rig.begin()
@@ -81,7 +81,7 @@ async def test_an_unreadable_image_is_not_sent() -> None:
     await rig.workspace.close()
 
 
-class Forgetful(GatedStore):
+class DamagedStore(GatedStore):
     """A store whose contents cannot be read once they are damaged."""
 
     damaged = False
@@ -125,9 +125,9 @@ async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
 async def test_binary_data_is_labeled(data: bytes) -> None:
     """The window shows only a part: it ends with the way to the original bytes."""
     intake = await Intake(WordCounter()).from_tool_result(ToolCall("1", "say", "{}"), ToolResult(data))
-    assert not intake.answer.whole
-    assert intake.answer.text.startswith(data.decode("utf-8", "replace"))
-    assert bare_marker(digest_of(data)) in intake.answer.text
+    assert not intake.event.whole
+    assert intake.event.text.startswith(data.decode("utf-8", "replace"))
+    assert bare_marker(digest_of(data)) in intake.event.text
     assert intake.content is not None
     assert intake.content.data == data
 
@@ -136,4 +136,4 @@ async def test_an_original_replacement_character_is_text() -> None:
     """Text that contains the character itself is complete."""
     data = "a \ufffd b".encode()
     intake = await Intake(WordCounter()).from_tool_result(ToolCall("1", "say", "{}"), ToolResult(data))
-    assert (intake.answer.text, intake.answer.whole) == ("a \ufffd b", True)
+    assert (intake.event.text, intake.event.whole) == ("a \ufffd b", True)

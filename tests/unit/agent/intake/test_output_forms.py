@@ -239,7 +239,7 @@ async def test_cancelling_an_extract_changes_nothing() -> None:
     """The user need not wait for it."""
     rig = await a_session()
     rig.script_extracts(lambda _: [asyncio.Event()])
-    shown = shown_text(rig)
+    text = shown_text(rig)
     scope = TaskScope()
     extracting = scope.start(
         rig.conversation.window.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting"
@@ -249,7 +249,7 @@ async def test_cancelling_an_extract_changes_nothing() -> None:
     with pytest.raises(asyncio.CancelledError):
         await extracting
     await scope.close()
-    assert shown_text(rig) == shown
+    assert shown_text(rig) == text
     (unused,) = rig.events(HandoverDiscarded)  # its server has the request
     assert unused.spent > 1_200
     assert unused.estimated

@@ -18,7 +18,7 @@ SOURCE = "".join(f"def parse_part_{number}(text):\n    return split_{number}(tex
 
 async def answer_to(result: ToolResult, tool: str = "recall_cached_content") -> ToolAnswered:
     """Return the event of a tool's result."""
-    return (await Intake(WordCounter()).from_tool_result(ToolCall("c", tool, "{}"), result, 0, 12)).answer
+    return (await Intake(WordCounter()).from_tool_result(ToolCall("c", tool, "{}"), result, 0, 12)).event
 
 
 async def test_the_marker_of_a_recalled_part_says_which_part_and_its_size() -> None:
@@ -69,8 +69,8 @@ async def test_handles_of_contents_and_versions_are_no_names() -> None:
     assert {commit, "read_text", "read_more"} <= {*recalled.identifiers}
     assert not [name for name in recalled.identifiers if len(name) == len(handle) and name.isalnum()]
 
-    written = await answer_to(ToolResult(f"Wrote src/a.py.\nSHA-256: {handle}.".encode()), "write_file")
-    assert written.identifiers == ("src/a.py",)
+    output = await answer_to(ToolResult(f"Wrote src/a.py.\nSHA-256: {handle}.".encode()), "write_file")
+    assert output.identifiers == ("src/a.py",)
     call = ToolCall("c", "recall_cached_content", json.dumps({"hash": handle, "pattern": "read_text"}))
     response, _ = await Intake(WordCounter()).from_response(
         ModelResponse(f"I look for {commit}.", (call,)), ModelInfo("test", "m"), 1

@@ -23,7 +23,7 @@ from tests.support.scripted_model import (
 PICTURES = (png(40, 30, 1), png(20, 10, 2))
 
 
-class Camera(ScriptedTools):
+class PictureTools(ScriptedTools):
     """A tool that returns two pictures with its text."""
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -36,7 +36,7 @@ async def test_images_are_stored_and_named_in_the_text() -> None:
     vision_model = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
     rig = AgentRig(
         ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), vision_model),
-        tools=Camera(),
+        tools=PictureTools(),
     )
     conversation = await rig.begin()
     await conversation.run("Look.")
@@ -61,11 +61,11 @@ async def test_a_long_text_with_images_is_gated_like_any_other() -> None:
         ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, image_data=PICTURES)
     )
     assert intake.needs_choice(result, PROFILES["balanced"], 128_000)
-    image_tokens = sum(image.tokens for image in result.answer.images)
+    image_tokens = sum(image.tokens for image in result.event.images)
     preview = await intake.as_preview(result, PROFILES["balanced"])
-    assert preview.images == result.answer.images
+    assert preview.images == result.event.images
     assert image_tokens < preview.tokens < image_tokens + 700
-    assert result.answer.tokens > 9_000 + image_tokens
+    assert result.event.tokens > 9_000 + image_tokens
 
 
 async def test_data_that_is_no_image_is_refused() -> None:

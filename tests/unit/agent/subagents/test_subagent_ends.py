@@ -97,7 +97,7 @@ async def test_stopping_the_parent_stops_its_subagents_at_any_moment(slow: int) 
 
 async def test_closing_interrupts_subagents_at_any_moment() -> None:
     """They end as their parent does, interrupted. A workspace can be closed while they run."""
-    ends = set()
+    ends, texts = set(), set()
     for passes in range(0, await passes_until_done(0) + 2, 2):
         rig = await start_parent_with_subagents(0)
         for _ in range(passes):
@@ -105,12 +105,16 @@ async def test_closing_interrupts_subagents_at_any_moment() -> None:
         await rig.conversation.close()
         await rig.assert_consistent()
         parent = [recorded.event for recorded in rig.conversation.session.log]
+        for event in parent:
+            if isinstance(event, ToolAnswered) and event.outcome == "interrupted" and event.subagent:
+                texts.add(event.text.partition(".")[0])
         for child in await rig.subagent_sessions():
             last = (await rig.stored_log(child))[-1].event
             if isinstance(last, TurnEnded):
                 ends.add((last.how, parent[-1] == TurnEnded("interrupted", cause="closed")))
         await rig.workspace.close()
     assert ends == {("interrupted", True), ("done", True), ("done", False)}
+    assert "The app stopped before the subagent ended" in texts, texts
 
 
 async def test_cancelling_twice_does_not_skip_the_end() -> None:

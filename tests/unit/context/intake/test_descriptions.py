@@ -99,10 +99,10 @@ def test_several_edits_are_described_by_their_first_new_lines() -> None:
 def test_a_command_that_commits_is_described_by_the_new_commit() -> None:
     log = "fea4415 Export invoices\n15a7154 (HEAD -> main) Fix 3 errors\nddb4cf0 First\n"
     assert describe_output("run_command", log, 0) == 'exit 0, "fea4415 Export invoices"'
-    made = "[main 94ce81c] Add a column\n 2 files changed, 9 insertions(+)\n create mode 100644 a.py\n"
-    assert describe_output("run_command", made, 0) == 'exit 0, "[main 94ce81c] Add a column"'
-    assert describe_output("run_command", f"{made}{log}", 0) == 'exit 0, "fea4415 Export invoices"'
-    both = f"9 passed in 2 s\n{made}"
+    output = "[main 94ce81c] Add a column\n 2 files changed, 9 insertions(+)\n create mode 100644 a.py\n"
+    assert describe_output("run_command", output, 0) == 'exit 0, "[main 94ce81c] Add a column"'
+    assert describe_output("run_command", f"{output}{log}", 0) == 'exit 0, "fea4415 Export invoices"'
+    both = f"9 passed in 2 s\n{output}"
     assert describe_output("run_command", both, 0) == 'exit 0, "9 passed in 2 s; [main 94ce81c] Add a column"'
     assert describe_output("run_command", "fea4415 Export invoices\n M a.py\n", 0) == 'exit 0, "M a.py"'
 

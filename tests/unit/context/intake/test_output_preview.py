@@ -128,13 +128,13 @@ def test_a_line_that_is_cut_says_so() -> None:
 def test_an_error_is_shown_with_the_place_that_raised_it(trace: str, places: list[str]) -> None:
     """The innermost frame of a stack trace: it is the line that would have to be recalled."""
     text = "".join(f"step {n}\n" for n in range(400)) + trace + "".join(f"end {n}\n" for n in range(400))
-    shown = preview_output(text, digest_of(b""), 300)
+    preview = preview_output(text, digest_of(b""), 300)
     lines = text.splitlines()
     for place in places:
         number = next(n for n, line in enumerate(lines, 1) if line.strip() == place)
-        assert f"\n{number}: {place}\n" in shown
-    assert "x.js" not in shown
-    assert "Main.java" not in shown
+        assert f"\n{number}: {place}\n" in preview
+    assert "x.js" not in preview
+    assert "Main.java" not in preview
 
 
 def test_a_diff_is_shown_by_its_files() -> None:
@@ -143,9 +143,9 @@ def test_a_diff_is_shown_by_its_files() -> None:
         f"diff --git a/src/f{n}.py b/src/f{n}.py\n@@ -1 +1,40 @@\n-raise Error\n" + "+error = 1\n" * 40
         for n in range(20)
     )
-    shown = preview_output("".join(parts), digest_of(b""), 300)
-    assert "\n44: diff of src/f1.py\n87: diff of src/f2.py\n" in shown
-    assert ": -raise" not in shown
+    preview = preview_output("".join(parts), digest_of(b""), 300)
+    assert "\n44: diff of src/f1.py\n87: diff of src/f2.py\n" in preview
+    assert ": -raise" not in preview
 
 
 def test_an_error_behind_a_diff_is_shown() -> None:
@@ -153,11 +153,11 @@ def test_an_error_behind_a_diff_is_shown() -> None:
     lines = [f"case {index} passed" for index in range(600)]
     diff = ["diff --git a/x.py b/x.py", "index 1..2", "@@ -1,2 +1 @@", "-error: old", " raise Error", ""]
     failed = ["--- FAIL: TestPay (0.00s)", " error: could not compile"]
-    shown = preview_output("\n".join([*lines, *diff, *failed, *lines]), "a" * 64, 600)
-    assert "diff of x.py" in shown
-    assert "error: old" not in shown
-    assert "--- FAIL: TestPay" in shown
-    assert "error: could not compile" in shown
+    preview = preview_output("\n".join([*lines, *diff, *failed, *lines]), "a" * 64, 600)
+    assert "diff of x.py" in preview
+    assert "error: old" not in preview
+    assert "--- FAIL: TestPay" in preview
+    assert "error: could not compile" in preview
 
 
 def test_a_preview_is_never_longer_than_the_output() -> None:

@@ -9,9 +9,9 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.capture import ChangeSource
 
 
-def changed(capture: str, source: ChangeSource = "command") -> ChangesRecorded:
+def changed(capture_id: str, source: ChangeSource = "command") -> ChangesRecorded:
     """What a call changed, or something else."""
-    return ChangesRecorded(capture, "digest", source)
+    return ChangesRecorded(capture_id, "digest", source)
 
 
 def test_what_a_call_changed_that_a_crash_cut_off_is_captured_after_the_next_start() -> None:
@@ -28,5 +28,5 @@ def test_what_a_call_changed_that_a_crash_cut_off_is_captured_after_the_next_sta
     ]
     log = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)]
     captures = logged_changes("s", log).captures
-    after_crash = [capture.changes.capture for capture in captures if capture.changes.is_after_crash]
+    after_crash = [capture.changes.capture_id for capture in captures if capture.changes.is_after_crash]
     assert after_crash == ["c2"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.rewrite_state import Undoable
+from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
@@ -33,19 +33,6 @@ from helix_desktop.domain.messages import ModelRequest
 from tests.support import session_rewrites
 from tests.support.histories import SWEEP_AND_HANDOVER_ACTIONS, SessionSimulator, build_history, histories
 from tests.support.reachability import unreachable_content
-
-NOT_PLAIN = (
-    SweepMade,
-    FoldMade,
-    FormChosen,
-    Excluded,
-    ObservationsPlaced,
-    HandoverMade,
-    Pinned,
-    Unpinned,
-    Undone,
-    Redone,
-)
 
 
 def raw(request: ModelRequest) -> list[bytes]:
@@ -142,7 +129,7 @@ def check_undoing_everything_gives_the_plain_history(simulator: SessionSimulator
         simulator.record(Unpinned(seq))
     while simulator.undo(0):
         pass
-    plain = [recorded for recorded in simulator.log if not isinstance(recorded.event, NOT_PLAIN)]
+    plain = [recorded for recorded in simulator.log if not isinstance(recorded.event, RewriteEvent)]
     bare = Transcript(renumbered(plain))
     assert raw(project(bare, simulator.policy, simulator.frame).request) == raw(simulator.window().request)
     assert simulator.transcript.covers == ()
@@ -227,10 +214,12 @@ def test_a_handover_that_was_often_written_again() -> None:
     """Each run names all before it; which one is active is found at once, and each undo brings one back."""
     simulator = build_history(12, size=2_000)
     simulator.hand_over(1_000)
-    ((first, made),) = simulator.transcript.rewrites.handovers.items()
+    ((first, handover),) = simulator.transcript.rewrites.handovers.items()
     runs = [first]
     for _ in range(40):
-        simulator.record(msgspec.structs.replace(made, replaces=(*runs, simulator.transcript.last_seq + 1)))
+        simulator.record(
+            msgspec.structs.replace(handover, replaces=(*runs, simulator.transcript.last_seq + 1))
+        )
         runs.append(simulator.transcript.last_seq)
     while runs:
         assert [*simulator.transcript.rewrites.active_handovers] == [runs.pop()]

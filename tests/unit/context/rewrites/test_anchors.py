@@ -114,8 +114,8 @@ def test_a_sweep_names_what_stood_in_a_fact_that_is_over() -> None:
     over = ObservationsMade(3, 5, (), (), "", "f" * 64, 1, 9, 9, 1, "m", over=(EndedObservation(fact, 5),))
     events: list[Event] = [UserSpoke("Go.", 2), AssistantSpoke("", "m", 5), answer]
     events += [UserSpoke("Go on.", 2), AssistantSpoke("Done.", "m", 5)]
-    for made in (noted, over):
-        events += [made, ObservationsPlaced(len(events) + 1, PlacementReason.THRESHOLD, 9)]
+    for observations in (noted, over):
+        events += [observations, ObservationsPlaced(len(events) + 1, PlacementReason.THRESHOLD, 9)]
     events += [AssistantSpoke("", "m", 5), answer]
     transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
     index = IdentifierIndex()

@@ -81,19 +81,19 @@ def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
                 replayer.end_turn()
         log = replayer.session.log
     transcript = Transcript()
-    taken: dict[tuple[int, int], int] = {}
+    expected: dict[tuple[int, int], int] = {}
     for before, recorded in pairwise(log):
         transcript.apply(before)
         if isinstance(recorded.event, FoldMade) and not isinstance(before.event, FoldMade):
             for plan in fold.due_folds(transcript, BALANCED, REFERENCE_WINDOW, is_cold=True):
-                taken[plan.after, plan.upto] = plan.gain - names_line_tokens(BALANCED, plan.gain)
+                expected[plan.after, plan.upto] = plan.gain - names_line_tokens(BALANCED, plan.gain)
     freed = {
         (event.after, event.upto): event.saved
         for recorded in log
         if isinstance(event := recorded.event, FoldMade) and event.how == "fold"
     }
     assert len(freed) > 3
-    assert sum(taken[place] for place in freed) == pytest.approx(sum(freed.values()), rel=0.1)
+    assert sum(expected[place] for place in freed) == pytest.approx(sum(freed.values()), rel=0.1)
 
 
 def test_a_fold_waits_until_its_names_pay_as_well() -> None:

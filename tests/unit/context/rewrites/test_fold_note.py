@@ -207,7 +207,7 @@ def test_calls_are_described_briefly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "target", "text", "about", "shown"),
+    ("tool", "target", "text", "about", "result"),
     [
         ("search_text", "TODO in src", "", "", " → nothing"),
         ("search_flights", "DEN", "[]", '"[]"', " → []"),
@@ -243,7 +243,7 @@ def test_calls_are_described_briefly() -> None:
     ],
 )
 def test_a_result_of_few_words_stands_in_the_note(
-    tool: str, target: str, text: str, about: str, shown: str
+    tool: str, target: str, text: str, about: str, result: str
 ) -> None:
     """Whoever needs it would have to recall it otherwise; longer ones stand by their size."""
     answer = ToolAnswered("c0", tool, text, INDEX, 9, 5, len(text), target=target, about=about)
@@ -251,7 +251,7 @@ def test_a_result_of_few_words_stands_in_the_note(
 
     note = fold_note.render_fold_note(items, INDEX, 1)
 
-    assert DID.sub("did: ", note.splitlines()[-1]) == f"did: {tool} {target}{shown}"
+    assert DID.sub("did: ", note.splitlines()[-1]) == f"did: {tool} {target}{result}"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ SECOND = (*(TodoItem(item.content, "done") for item in FIRST[:2]), TodoItem("Tes
 LEFT = "1 of 3 done:\n- now: Rework the lexer\n- then: Test it\n"
 
 
-class Work:
+class TodoSession:
     """A session that calls tools, with its requests."""
 
     def __init__(self, replayer: Replayer) -> None:
@@ -62,10 +62,10 @@ class Work:
 
 
 @contextmanager
-def working(policy: ContextPolicy) -> Iterator[Work]:
+def working(policy: ContextPolicy) -> Iterator[TodoSession]:
     replayer = Replayer(policy)
     try:
-        yield Work(replayer)
+        yield TodoSession(replayer)
     finally:
         replayer.close()
 

@@ -107,8 +107,8 @@ def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     compared = answer("run_command", 'python -c "print(3 > 2, 5>4)" 2>/dev/null', "True", 0)
     (only,) = build_ledger(session_with(compared).transcript.items).text(600).splitlines()
     assert only.startswith("$ python -c")
-    shown = answer("run_command", "sed -n 's/a/b/p' src/one.py; grep sed -i src/one.py", "b", 0)
-    (only,) = build_ledger(session_with(shown).transcript.items).text(600).splitlines()
+    search = answer("run_command", "sed -n 's/a/b/p' src/one.py; grep sed -i src/one.py", "b", 0)
+    (only,) = build_ledger(session_with(search).transcript.items).text(600).splitlines()
     assert only.startswith("$ sed -n")
 
 

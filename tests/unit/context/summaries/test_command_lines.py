@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.command_lines import main_part, shown_command, tell_apart
+from helix_desktop.context.summaries.command_lines import main_part, short_command, tell_apart
 
 CAP = 80
 LONG = "x" * CAP
@@ -37,7 +37,7 @@ LONG = "x" * CAP
     ],
 )
 def test_a_long_command_stands_by_its_main_part(command: str, short: str) -> None:
-    assert shown_command(command, CAP) == short
+    assert short_command(command, CAP) == short
 
 
 def test_what_prepares_a_command_is_not_its_main_part() -> None:
@@ -49,7 +49,7 @@ HARNESS = ".claude/skills/test-repo/test-harness.sh rewind"
 
 
 @pytest.mark.parametrize(
-    ("start", "shown"),
+    ("start", "prefix"),
     [
         ("export STRATEGY=auto-commit && ", "STRATEGY=auto-commit … "),
         ("STRATEGY='auto commit' MODE=\"slow\"; ", "STRATEGY='auto commit' MODE=\"slow\" … "),
@@ -58,16 +58,16 @@ HARNESS = ".claude/skills/test-repo/test-harness.sh rewind"
         ("cd /srv && ", "… "),
     ],
 )
-def test_a_cut_command_says_what_is_set_for_it(start: str, shown: str) -> None:
+def test_a_cut_command_says_what_is_set_for_it(start: str, prefix: str) -> None:
     """But nothing that looks like a secret, and no long values."""
-    assert shown_command(f"{start}{HARNESS} {LONG}", CAP) == f"{shown}{HARNESS} {LONG}"[: CAP - 1] + "…"
+    assert short_command(f"{start}{HARNESS} {LONG}", CAP) == f"{prefix}{HARNESS} {LONG}"[: CAP - 1] + "…"
 
 
 def test_commands_that_look_the_same_are_told_apart_by_what_differs() -> None:
     """Whether it stands behind what is shown, or before it."""
     command = "go test -tags=integration ./cmd/entire/cli/integration_test/... -timeout 30s -count=1 -run {}"
     first, second = command.format("TestResume"), command.format("TestRewind")
-    assert tell_apart(first, (), CAP) == shown_command(first, CAP) == shown_command(second, CAP)
+    assert tell_apart(first, (), CAP) == short_command(first, CAP) == short_command(second, CAP)
     assert tell_apart(first, (second,), CAP).endswith("… TestResume…")
     assert tell_apart(second, (first,), CAP).endswith("… TestRewind…")
     before, after = (f"cd /srv/{name} && {HARNESS} {LONG}" for name in ("one", "two"))
@@ -84,7 +84,7 @@ def test_commands_that_are_told_apart_fit(commands: list[str], cap: int) -> None
 
 @given(st.text("ab 2>&1|;\n'\"\\<echo", max_size=200), st.integers(2, 100))
 def test_any_command_is_one_line_that_fits(command: str, cap: int) -> None:
-    short = shown_command(command, cap)
+    short = short_command(command, cap)
 
     assert len(short) <= cap
     assert "\n" not in short
@@ -93,5 +93,5 @@ def test_any_command_is_one_line_that_fits(command: str, cap: int) -> None:
 @pytest.mark.parametrize("piece", [" ", "\n", '\\"', "'", "<<;", "| head ", "> "])
 def test_a_very_long_command_takes_little_time(piece: str) -> None:
     started = time.process_time()
-    shown_command(f"make {piece * 50_000}\\", CAP)
+    short_command(f"make {piece * 50_000}\\", CAP)
     assert time.process_time() - started < 5  # some 0.1 s; in the square of its length half a minute

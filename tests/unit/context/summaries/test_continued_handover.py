@@ -47,8 +47,8 @@ def test_a_session_continues_an_edited_handover_as_any_other() -> None:
     """Its words of the user go along; what it replaced is in the other session."""
     simulator = build_history(12, size=2_000)
     simulator.hand_over(1_000)
-    ((seq, made),) = simulator.transcript.rewrites.handovers.items()
-    edited = msgspec.structs.replace(revised_handover(seq, made, made.sections), replaces=(1,))
+    ((seq, handover),) = simulator.transcript.rewrites.handovers.items()
+    edited = msgspec.structs.replace(revised_handover(seq, handover, handover.sections), replaces=(1,))
     simulator.record(edited)
     event, _ = continued_handover(simulator.transcript, "other", seq + 1, simulator.policy, 100_000)
     log = [RecordedEvent(1, 1, SessionStarted("again")), RecordedEvent(2, 1, event)]
@@ -69,9 +69,9 @@ def test_the_ledger_names_no_event_of_the_other_session() -> None:
     )
     simulator = build_history(12, size=2_000)
     simulator.hand_over(1_000)
-    (made,) = simulator.transcript.rewrites.handovers.values()
-    made = msgspec.structs.replace(made, ledger="\n".join(entry.line for entry in entries))
-    event, _ = continued_handover(simulator.transcript, "other", 0, simulator.policy, 100_000, made)
+    (handover,) = simulator.transcript.rewrites.handovers.values()
+    handover = msgspec.structs.replace(handover, ledger="\n".join(entry.line for entry in entries))
+    event, _ = continued_handover(simulator.transcript, "other", 0, simulator.policy, 100_000, handover)
     assert event.ledger.splitlines() == [
         "re a.py 0123456789ab (edited since)",
         "r b.py 123456789abc (part; edited since)",

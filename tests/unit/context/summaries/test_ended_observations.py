@@ -66,37 +66,37 @@ FACTS = st.lists(
 @st.composite
 def generations(draw: st.DrawFn) -> list[ObservationsMade]:
     """Generations of observations of which later ones end facts of earlier ones."""
-    made: list[ObservationsMade] = []
+    events: list[ObservationsMade] = []
     standing: list[Observation] = []
     for number in range(draw(st.integers(1, 4))):
         over = draw(st.lists(st.sampled_from(standing), unique=True, max_size=2)) if standing else []
         facts = tuple(replace(fact, text=f"{number}{fact.text}") for fact in draw(FACTS))
-        made.append(
+        events.append(
             ObservationsMade(
                 number, number + 1, facts, (), "", "d" * 64, 0, 50, 400, 1, "m",
                 over=tuple(EndedObservation(fact, 7) for fact in over),
             )
         )  # fmt: skip
         standing += facts
-    return made
+    return events
 
 
 @given(generations())
-def test_each_fact_stands_in_the_window_or_was_ended_by_a_later_note(made: list[ObservationsMade]) -> None:
+def test_each_fact_stands_in_the_window_or_was_ended_by_a_later_note(events: list[ObservationsMade]) -> None:
     """Nothing else is lost; the log has every fact; tokens are counted for what stands there."""
     transcript = SessionSimulator(PROFILES["balanced"]).transcript
-    text = observation.render_observations(made, transcript)
-    ended = ended_observations(made)
-    facts = [fact for generation in made for fact in generation.observations]
+    text = observation.render_observations(events, transcript)
+    ended = ended_observations(events)
+    facts = [fact for generation in events for fact in generation.observations]
     for fact in facts:
         assert (f"- ({fact.priority}) {fact.text} " in text) != (fact in ended)
-    assert ended_tokens(made) == 7 * len(ended)
-    assert {fact.text for fact in merge_observations(made)} <= {fact.text for fact in facts} - {
+    assert ended_tokens(events) == 7 * len(ended)
+    assert {fact.text for fact in merge_observations(events)} <= {fact.text for fact in facts} - {
         fact.text for fact in ended
     }
-    refined = "\n".join(line.text for line in reflection_task("Refine.", made).lines)
+    refined = "\n".join(line.text for line in reflection_task("Refine.", events).lines)
     assert all(fact.text in refined for fact in facts if fact not in ended)
-    assert set(still_ended(made[1:])) <= set(ended)  # what the refined ones ended elsewhere stays over
+    assert set(still_ended(events[1:])) <= set(ended)  # what the refined ones ended elsewhere stays over
 
 
 def test_undoing_the_later_observations_brings_the_fact_back() -> None:
@@ -108,11 +108,11 @@ def test_undoing_the_later_observations_brings_the_fact_back() -> None:
     tokens = count_tokens(observation.observation_bullet(TODO))
     seqs = []
     for after, facts, over in ((1, STANDING, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
-        made = ObservationsMade(
+        later = ObservationsMade(
             after, after + 6, facts, (), "", "d" * 64, 0, 60, 400, 4, "m",
             over=tuple(EndedObservation(fact, tokens) for fact in over),
         )  # fmt: skip
-        simulator.record(made)
+        simulator.record(later)
         seqs.append(place_observations(simulator, simulator.transcript.last_seq))
     text = simulator.window().request.messages[1].text
     assert TODO.text not in text

@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.handover_preview import HandoverPreviewWrit
 from helix_desktop.domain.events.summary import SECTIONS
 from tests.support.histories import (
     DEFAULT_ACTIONS,
-    Dice,
+    DrawnRandom,
     SessionSimulator,
     apply_action,
     disable_folding,
@@ -26,14 +26,14 @@ def test_written_again_as_the_log_grows_it_is_what_it_would_be_from_scratch(
     simulator: SessionSimulator, data: st.DataObject
 ) -> None:
     """Whatever happened in between, a repeated step too; nothing is recorded."""
-    writer, dice = HandoverPreviewWriter(), Dice(data.draw)
-    for action in ("turn", dice.pick(DEFAULT_ACTIONS), "fail_and_retry", "turn"):
+    writer, rng = HandoverPreviewWriter(), DrawnRandom(data.draw)
+    for action in ("turn", rng.pick(DEFAULT_ACTIONS), "fail_and_retry", "turn"):
         log = list(simulator.log)
         present = writer.write(simulator.transcript, 300)
         assert present == preview_handover(simulator.transcript, 300)
         assert simulator.log == log
         assert [section.title for section in present.sections] == [*SECTIONS]
-        apply_action(simulator, action, dice)
+        apply_action(simulator, action, rng)
     assert writer.write(simulator.transcript, 300) == preview_handover(simulator.transcript, 300)
 
 

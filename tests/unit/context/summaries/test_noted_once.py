@@ -33,17 +33,17 @@ def test_a_fact_that_is_noted_twice_stands_once() -> None:
 
 def test_a_known_fact_is_not_noted_again() -> None:
     """One that is more vital now takes the place of the known one; alone it is noted nevertheless."""
-    known = Observation(1, 2, "Tests pass.", (3,)), Observation(2, 3, "The port is 80", (4,))
+    earlier = Observation(1, 2, "Tests pass.", (3,)), Observation(2, 3, "The port is 80", (4,))
     again, vital = Observation(5, 2, "tests pass", (7,)), Observation(6, 1, "The port is 80", (8,))
     new = Observation(7, 3, "The port is 80, as the user wants", (9,))
-    assert leave_out_known((again, vital, new), known, ()) == ((vital, new), (known[1],))
-    assert leave_out_known((again,), known, ()) == ((again,), ())
+    assert leave_out_known((again, vital, new), earlier, ()) == ((vital, new), (earlier[1],))
+    assert leave_out_known((again,), earlier, ()) == ((again,), ())
 
 
 def test_a_fact_that_is_noted_again_and_ended_stays_as_it_is_noted_now() -> None:
     """Its earlier note leaves the window: without the new one nothing would say it."""
-    known = Observation(1, 1, "Tests pass.", (3,))
+    earlier = Observation(1, 1, "Tests pass.", (3,))
     answer = Observation(5, 2, "Over: known 1", (7,)), Observation(5, 2, "tests pass", (7,))
-    notes, over = end_observations(answer, (known,))
-    assert leave_out_known(notes, (known,), over) == (notes, (known,))
+    notes, over = end_observations(answer, (earlier,))
+    assert leave_out_known(notes, (earlier,), over) == (notes, (earlier,))
     assert notes[1] == answer[1]

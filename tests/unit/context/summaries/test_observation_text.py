@@ -32,9 +32,9 @@ def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None
             'Over: "Please write docs/inline.md"',
         )
     ]
-    made = observations_with(tuple(facts))
-    quoted = msgspec.structs.replace(made, quoted=(item.seq,), quote_tokens=400)
-    for generation, in_text in ((made, facts), (quoted, facts[1:])):
+    observations = observations_with(tuple(facts))
+    quoted = msgspec.structs.replace(observations, quoted=(item.seq,), quote_tokens=400)
+    for generation, in_text in ((observations, facts), (quoted, facts[1:])):
         text = observation.render_generation(generation, simulator.transcript)
         assert [line for line in text.splitlines() if line[:3] == "- ("] == [
             observation.observation_bullet(fact) for fact in in_text
@@ -46,5 +46,5 @@ def test_observations_repeat_the_mode_that_is_in_force() -> None:
     note = mode_note("ask", "auto")
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.record(UserSpoke("Begin.", 1, mode="auto", note=note))
-    made = observations_with((Observation(0, 1, "A fact"),))
-    assert observation.render_generation(made, simulator.transcript).splitlines()[-1] == note
+    observations = observations_with((Observation(0, 1, "A fact"),))
+    assert observation.render_generation(observations, simulator.transcript).splitlines()[-1] == note

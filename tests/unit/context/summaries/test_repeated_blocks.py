@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.summaries.repeated_blocks import (
     MIN_CHARS,
     QuotedBlocks,
-    Repeat,
+    RepeatedBlock,
     quoted_text,
     quoted_tokens,
 )
@@ -18,7 +18,7 @@ from tests.support.histories import NASTY_TEXTS
 LONG_LINES = [f"{letter}: {letter * 150} and more" for letter in "abcd"]
 LINES = st.sampled_from(("", "  ", "}", "go on", "a line that is long enough", *LONG_LINES, *NASTY_TEXTS))
 TEXTS = st.lists(LINES, max_size=14).map("\n".join)
-Parts = list[str | Repeat]
+Parts = list[str | RepeatedBlock]
 
 
 def split_all(texts: list[str]) -> list[Parts]:
@@ -32,7 +32,7 @@ def split_all(texts: list[str]) -> list[Parts]:
 
 def whole(parts: Parts) -> str:
     """Return the text that the parts are of."""
-    return "".join(part.text if isinstance(part, Repeat) else part for part in parts)
+    return "".join(part.text if isinstance(part, RepeatedBlock) else part for part in parts)
 
 
 @given(st.lists(TEXTS, max_size=5))
@@ -43,10 +43,10 @@ def test_what_a_line_stands_for_is_in_full_in_the_newer_message(texts: list[str]
     for seq, parts in enumerate(split):
         position = 0
         for part in parts:
-            text = part.text if isinstance(part, Repeat) else part
+            text = part.text if isinstance(part, RepeatedBlock) else part
             assert position == 0 or texts[seq][position - 1] == "\n"
             position += len(text)
-            if isinstance(part, Repeat):
+            if isinstance(part, RepeatedBlock):
                 assert part.seq < seq
                 assert len(part.text) >= MIN_CHARS
                 block = part.text.removesuffix("\n")
@@ -59,7 +59,7 @@ def test_what_is_quoted_counts_less_but_never_nothing(texts: list[str], tokens: 
     """A message without repeats counts as it is; a line of ours counts, too."""
     for parts in split_all(texts):
         count = quoted_tokens(parts, tokens)
-        if any(isinstance(part, Repeat) for part in parts):
+        if any(isinstance(part, RepeatedBlock) for part in parts):
             assert min(tokens, 1) <= count <= tokens
         else:
             assert count == tokens
@@ -86,10 +86,13 @@ def test_only_long_blocks_of_equal_lines_are_said_once() -> None:
             f"> {block}",
         ]
     )
-    assert [part.text if isinstance(part, Repeat) else "own" for part in again] == [f"{block}\n", "own"]
+    assert [part.text if isinstance(part, RepeatedBlock) else "own" for part in again] == [
+        f"{block}\n",
+        "own",
+    ]
     assert changed == [block.replace("and more", "and less")]
     assert short == [LONG_LINES[0]]
-    assert [type(part) for part in inside] == [str, Repeat]
+    assert [type(part) for part in inside] == [str, RepeatedBlock]
     assert quoted_text(again).splitlines() == [
         f'[Helix Desktop: the same {len(block) + 1:,} characters as in e0, from "a: {"a" * 57}…" on]',
         "Old.",

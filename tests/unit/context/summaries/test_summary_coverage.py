@@ -298,7 +298,7 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
     assert "- Left to do on the todo list: " in also_named([found["tasks"]])
     assert {fact.text for fact in found["tasks"].missing} == {items[1].content, items[2].content}
-    said = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
-    found = {kind.kind: kind for kind in check_summary_coverage(facts, said, 900, (), todo_list)}
+    message = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
+    found = {kind.kind: kind for kind in check_summary_coverage(facts, message, 900, (), todo_list)}
     assert found["tasks"].missing == ()
     assert transcript.todo_list_between(0, seq - 1).items == (), "the messages behind a range have it"

@@ -21,7 +21,7 @@ from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.session_simulator import assistant_event
 
 
-def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator, dice: Random) -> None:
+def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator, rng: Random) -> None:
     """In any order of looking, whatever was folded, handed over, undone, retried or branched since."""
     past = PastWindows(simulator.log)
     answers = {step.seq: simulator.log[step.seq - 1].event for step in read_steps(simulator.log)}
@@ -31,7 +31,7 @@ def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator
         for seq, request in newest.items()
         if getattr(answers.get(seq), "estimate", 0) == request.window.estimate
     ]
-    dice.shuffle(sent)
+    rng.shuffle(sent)
     for request in sent:
         past_window = past.window_at(request.seq + 1, simulator.policy, simulator.frame)
         assert past_window.window == request.window
@@ -52,9 +52,9 @@ def check_stored_states_change_nothing(simulator: SessionSimulator, data: st.Dat
 
 
 @given(histories(), st.randoms(use_true_random=False), st.data())
-def test_the_past_of_any_history(simulator: SessionSimulator, dice: Random, data: st.DataObject) -> None:
+def test_the_past_of_any_history(simulator: SessionSimulator, rng: Random, data: st.DataObject) -> None:
     """Its requests and its states."""
-    check_every_request_is_seen_again_as_it_was_sent(simulator, dice)
+    check_every_request_is_seen_again_as_it_was_sent(simulator, rng)
     check_stored_states_change_nothing(simulator, data)
 
 

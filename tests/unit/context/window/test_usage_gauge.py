@@ -17,6 +17,7 @@ from helix_desktop.context.window.usage_gauge import (
     estimate_of,
     is_outdated,
     measure_usage,
+    model_reports,
     projected_tokens,
     usage_from_count,
 )
@@ -106,8 +107,8 @@ def test_an_undone_handover_brings_the_report_before_it_back() -> None:
     assert simulator.hand_over(400)
     simulator.step("Reading on.", 0, usage_ratio=1.6)
     assert simulator.window().estimate < long
-    made = next(item.seq for item in reversed(simulator.log) if isinstance(item.event, HandoverMade))
-    simulator.record(Undone(made))
+    handover_seq = next(item.seq for item in reversed(simulator.log) if isinstance(item.event, HandoverMade))
+    simulator.record(Undone(handover_seq))
     after, estimate = measured(simulator), simulator.window().estimate
     assert estimate > long
     assert after.used == round(int(reported * 0.9) + (estimate - reported) * after.ratio)
@@ -127,6 +128,36 @@ def test_a_report_far_below_our_count_leaves_no_request_without_tokens() -> None
     used = [projected_tokens(estimate, report, 1.0) for estimate in (12_000, 10_000, 8_000, 4_000, 0)]
     assert used == [6_000, 4_000, 2_000, 1_000, 0]
     assert [estimate_of(tokens, report, 1.0) for tokens in used] == [12_000, 10_000, 8_000, 4_000, 0]
+
+
+def test_what_a_handover_leaves_counts_as_the_shortest_reported_request() -> None:
+    """Little but prompt and tools is in it, which the model counts otherwise than messages."""
+    report = ReportedUsage(26_000, 20_000, 1.3, 5, True, True, least_input=6_200, least_estimate=4_000)
+    used = [projected_tokens(estimate, report, 1.3) for estimate in (20_000, 14_000, 9_000, 4_000, 2_000, 0)]
+    assert used == [26_000, 18_200, 12_200, 6_200, 3_100, 0]
+    assert [estimate_of(tokens, report, 1.3) for tokens in used] == [20_000, 14_000, 9_000, 4_000, 2_000, 0]
+
+
+def test_the_shortest_reported_request_is_remembered() -> None:
+    simulator = build_history(1)
+    for ratio in (1.5, 1.3, 1.3):
+        simulator.step("Reading.", 1, usage_ratio=ratio)
+        simulator.answer_all_calls("output " * 300)
+    (report,) = model_reports(simulator.transcript).values()
+    shortest = simulator.sent_requests[-3].window.estimate
+    assert (report.least_estimate, report.least_input) == (shortest, int(shortest * 1.5))
+    assert report.estimate > shortest
+
+
+def test_rows_stand_still_while_reports_differ_a_little() -> None:
+    """What the model counts per token of ours is one number through small changes of its reports."""
+    simulator = build_history(2)
+    ratios = set()
+    for ratio in (1.29, 1.305, 1.32, 1.3, 1.31):
+        simulator.step("Reading.", 1, usage_ratio=ratio)
+        simulator.answer_all_calls("output " * 100)
+        ratios.add(measured(simulator).ratio)
+    assert ratios == {1.3}
 
 
 def test_another_model_is_estimated_from_scratch() -> None:

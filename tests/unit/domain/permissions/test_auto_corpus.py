@@ -371,6 +371,8 @@ def test_mode_auto_asks_about_every_hostile_command() -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        "".join(f"x{n}=$x{n + 1}$x{n + 1} | " for n in range(5_000)) + "rm $x0",
+        "for x in " + "aaaaaaaaaaaaaaaaaaaa " * 60 + "; do " + "rm ${x##*a*a*a*a*b}; " * 4_000 + "done",
         "a=xx; " + "a=$a$a; " * 40 + "rm $a",
         "a=x; " + "a+=$a; " * 40 + "rm $a",
         f"a={'x' * 4000}; rm {'$a' * 1000}",

@@ -1,4 +1,4 @@
-"""A revert that is cut off at any step: after the repair all former states are there, or all new ones."""
+"""A revert that is cut off at any point: after the repair all former states are there, or all new ones."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from helix_desktop.domain.errors import RevertRefused, StoreWriteFailed
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.revert.operations import JournalEntry
 from helix_desktop.file_history.revert.reverts import Reverts
-from helix_desktop.file_history.revert.steps import JournalEntry
 from tests.support.file_history_rig import opened_history
 from tests.support.revert_rig import (
     NOW_MS,
-    AtStep,
+    AtOperation,
     RevertRig,
     RowTree,
     States,
-    at_step,
+    at_operation,
     change_everything,
     run_in_child,
 )
@@ -81,8 +81,8 @@ def assert_whole(rig: RevertRig, prepared: Prepared) -> States:
     return states
 
 
-def revert(folder: Path, changes: list[FileChange], on_step: Callable[[str], None]) -> None:
-    RevertRig(folder, on_step).revert(changes)
+def revert(folder: Path, changes: list[FileChange], on_operation: Callable[[str], None]) -> None:
+    RevertRig(folder, on_operation).revert(changes)
 
 
 def try_revert(rig: RevertRig, changes: list[FileChange]) -> tuple[CapturedChanges | None, str]:
@@ -92,13 +92,13 @@ def try_revert(rig: RevertRig, changes: list[FileChange]) -> tuple[CapturedChang
         return None, str(error)
 
 
-def recover(folder: Path, on_step: Callable[[str], None]) -> None:
-    RevertRig(folder, on_step).reverts.recover()
+def recover(folder: Path, on_operation: Callable[[str], None]) -> None:
+    RevertRig(folder, on_operation).reverts.recover()
 
 
 def test_killed_at_any_step(prepared: Prepared) -> None:
     outcomes: list[bool] = []
-    while die(partial(revert, folder := prepared.copy(), prepared.changes, AtStep(len(outcomes), kill))):
+    while die(partial(revert, folder := prepared.copy(), prepared.changes, AtOperation(len(outcomes), kill))):
         rig = RevertRig(folder)
         rig.reverts.recover()
         outcomes.append(assert_whole(rig, prepared) == prepared.before)
@@ -109,7 +109,7 @@ def test_killed_at_any_step(prepared: Prepared) -> None:
 
 def test_a_revert_after_a_killed_one_repairs_it_first(prepared: Prepared) -> None:
     folder = prepared.copy()
-    assert die(partial(revert, folder, prepared.changes, at_step("commit", kill)))
+    assert die(partial(revert, folder, prepared.changes, at_operation("commit", kill)))
     rig = RevertRig(folder)
     assert rig.revert(prepared.changes) is not None
     assert assert_whole(rig, prepared) == prepared.before
@@ -118,9 +118,9 @@ def test_a_revert_after_a_killed_one_repairs_it_first(prepared: Prepared) -> Non
 @pytest.mark.parametrize("died_at", ["mode", "clean"])
 def test_killed_in_the_repair_too(prepared: Prepared, died_at: str) -> None:
     died = prepared.copy()
-    assert die(partial(revert, died, prepared.changes, at_step(died_at, kill)))
+    assert die(partial(revert, died, prepared.changes, at_operation(died_at, kill)))
     number = 0
-    while die(partial(recover, folder := prepared.copy_of(died), AtStep(number, kill))):
+    while die(partial(recover, folder := prepared.copy_of(died), AtOperation(number, kill))):
         rig = RevertRig(folder)
         rig.reverts.recover()
         assert_whole(rig, prepared)
@@ -134,7 +134,7 @@ def test_refused_at_any_step(prepared: Prepared) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     for number in itertools.count():
-        rig = RevertRig(prepared.copy(), refusal := AtStep(number, refuse))
+        rig = RevertRig(prepared.copy(), refusal := AtOperation(number, refuse))
         captured, why = try_revert(rig, prepared.changes)
         if not refusal.name:
             break
@@ -156,7 +156,7 @@ def test_a_disk_that_is_full_from_a_step_on(prepared: Prepared, tmp_path: Path, 
             moved = folder / ("workspace" if full == "workspace" else "history")
             place = Path(shutil.move(moved, tmp_path / str(number)))
             moved.symlink_to(place)
-            rig = RevertRig(folder, AtStep(number, partial(fill_disk, tmp_path / "ballast")))
+            rig = RevertRig(folder, AtOperation(number, partial(fill_disk, tmp_path / "ballast")))
             captured, _ = try_revert(rig, prepared.changes)
             refused += captured is None
             (tmp_path / "ballast").unlink(missing_ok=True)
@@ -173,12 +173,12 @@ def test_refused_from_any_step_on(prepared: Prepared) -> None:
         rig = RevertRig(prepared.copy())
 
         def refuse(name: str, rig: RevertRig = rig, number: int = number) -> None:
-            if len(rig.steps) > number:
+            if len(rig.operations) > number:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        rig.on_step = refuse
+        rig.on_operation = refuse
         try_revert(rig, prepared.changes)
-        rig.on_step = lambda _: None
+        rig.on_operation = lambda _: None
         rig.reverts.recover()
         assert_whole(rig, prepared)
         rig.database.close()
@@ -195,8 +195,8 @@ def test_a_revert_of_a_killed_process_is_no_change_of_the_user(tmp_path: Path) -
 
         def revert_and_die() -> None:
             database = HistoryDatabase(tmp_path / "data/h.db", lambda: NOW_MS)
-            on_step = at_step("commit", kill)
-            reverts = Reverts(tmp_path / "w", database, RowTree(database), lambda: NOW_MS, on_step)
+            on_operation = at_operation("commit", kill)
+            reverts = Reverts(tmp_path / "w", database, RowTree(database), lambda: NOW_MS, on_operation)
             reverts.apply("session", reverts.plan(captured.list.changes), {})
 
         assert die(revert_and_die)
@@ -211,7 +211,7 @@ def test_a_power_cut_may_lose_any_of_the_renames(prepared: Prepared) -> None:
     chance = random.Random(7)
     for _ in range(6):
         folder = prepared.copy()
-        assert die(partial(revert, folder, prepared.changes, at_step("commit", kill)))
+        assert die(partial(revert, folder, prepared.changes, at_operation("commit", kill)))
         rig = RevertRig(folder)
         lose_some(rig, chance)
         rig.reverts.recover()
@@ -222,11 +222,11 @@ def lose_some(rig: RevertRig, chance: random.Random) -> None:
     [(_, _, data)] = rig.database.journal.all()
     entry = JournalEntry.decode(data)
     staging = rig.root / entry.folder
-    for number, step in reversed(list(enumerate(entry.steps))):
-        path, staged = rig.root / step.path, staging / str(number)
+    for number, operation in reversed(list(enumerate(entry.operations))):
+        path, staged = rig.root / operation.path, staging / str(number)
         if chance.random() < 0.5 or not path.parent.exists():
             continue
-        match step.kind:
+        match operation.kind:
             case "place":
                 path.rename(staged)
             case "swap":

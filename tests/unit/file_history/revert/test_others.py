@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused
-from tests.support.revert_rig import AtStep, RevertRig, at_step
+from tests.support.revert_rig import AtOperation, RevertRig, at_operation
 
 EDIT = "what another program wrote meanwhile"
 
@@ -53,14 +53,14 @@ def test_what_another_program_writes_at_any_step_stays(
             rig.write({"changed": "after", "created": "after"})
             (rig.root / "deleted").unlink()
         plan = rig.plan(changes)
-        rig.on_step = AtStep(number, partial(write, rig.root / name))
+        rig.on_operation = AtOperation(number, partial(write, rig.root / name))
         refused: tuple[str, ...] = ()
         try:
             rig.reverts.apply("session", plan, {})
         except RevertRefused as error:
             refused = error.paths
         outcomes.add(refused)
-        if not rig.on_step.name:
+        if not rig.on_operation.name:
             break
         assert EDIT in (rig.root / name).read_text()
         others = {"changed", "created", "deleted"} - {name}
@@ -81,7 +81,7 @@ def test_a_program_that_holds_the_file_open_is_noticed(tmp_path: Path) -> None:
     with rig.call() as changes:
         rig.write({"log": "two\n"})
     with (rig.root / "log").open("a") as log:
-        rig.on_step = at_step("check", lambda: print("three", file=log, flush=True))
+        rig.on_operation = at_operation("check", lambda: print("three", file=log, flush=True))
         with pytest.raises(RevertRefused):
             rig.revert(changes)
         print("four", file=log)
@@ -107,10 +107,10 @@ def test_a_user_who_goes_on_after_a_kill_loses_nothing(tmp_path: Path) -> None:
         if name == "commit" or name.startswith("back"):
             raise Killed
 
-    rig.on_step = end
+    rig.on_operation = end
     with pytest.raises(Killed):
         rig.reverts.apply("session", plan, {})
-    rig.on_step = lambda _: None
+    rig.on_operation = lambda _: None
     assert (rig.root / "a").read_text() == "1"
     (rig.root / "a").write_text("theirs")
     (rig.root / "b").unlink()
@@ -139,7 +139,7 @@ def test_a_parent_that_becomes_a_link_is_not_entered(tmp_path: Path, leads_to: s
         (tmp_path / leads_to / "file").write_text("after")
         (rig.root / "folder").symlink_to(tmp_path / leads_to)
 
-    rig.on_step = at_step("journal swapping", swap)
+    rig.on_operation = at_operation("journal swapping", swap)
     with pytest.raises(RevertRefused):
         rig.reverts.apply("session", plan, {})
     assert (tmp_path / leads_to / "file").read_text() == "after"
@@ -152,7 +152,7 @@ def test_a_command_that_begins_meanwhile_stops_it(tmp_path: Path) -> None:
     rig.write({"a": "1"})
     with rig.call() as changes:
         rig.write({"a": "2"})
-    rig.on_step = at_step("journal swapping", lambda: rig.tree.busy.add("a"))
+    rig.on_operation = at_operation("journal swapping", lambda: rig.tree.busy.add("a"))
     with pytest.raises(RevertRefused, match="A command is running that may change a"):
         rig.revert(changes)
     assert (rig.root / "a").read_text() == "2"
@@ -173,7 +173,7 @@ def test_two_reverts_at_once_are_refused(tmp_path: Path) -> None:
             other.reverts.apply("session", plan, {})
         refused.append(error)
 
-    rig.on_step = AtStep(1, revert_too)
+    rig.on_operation = AtOperation(1, revert_too)
     rig.reverts.apply("session", plan, {})
     assert len(refused) == 1
     assert (rig.root / "a").read_text() == "1"

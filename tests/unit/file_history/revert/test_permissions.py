@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import RevertRefused
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from tests.support.revert_rig import RevertRig, at_step, run_as_user
+from tests.support.revert_rig import RevertRig, at_operation, run_as_user
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
 
@@ -47,7 +47,7 @@ def test_permission_that_goes_after_the_plan_changes_nothing(folder: Path) -> No
         with rig.call() as changes:
             rig.write({"a": "2", "in/a": "2"})
         after = rig.states()
-        rig.on_step = at_step("journal swapping", lambda: (rig.root / "in").chmod(0o500))
+        rig.on_operation = at_operation("journal swapping", lambda: (rig.root / "in").chmod(0o500))
         with pytest.raises(RevertRefused, match=r"None of them was changed\. Permission denied"):
             rig.revert(changes)
         (rig.root / "in").chmod(after["in"].mode)

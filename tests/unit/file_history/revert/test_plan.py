@@ -269,7 +269,7 @@ def test_a_refused_plan_changes_nothing_when_a_file_changed_after_it(rig: Revert
     with pytest.raises(RevertRefused, match="b changed") as refused:
         rig.reverts.apply("session", plan, {})
     assert refused.value.paths == ("b",)
-    assert rig.steps == []
+    assert rig.operations == []
     assert (rig.root / "a").read_text() == "2"
 
 

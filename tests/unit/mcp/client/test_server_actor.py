@@ -15,7 +15,7 @@ async def test_a_failure_during_the_stop_does_not_restart_it(tmp_path: Path) -> 
     """A task group hides a cancellation behind its child's failure: the window would wait forever."""
     loading = asyncio.Event()
 
-    async def fail_when_cut_off(entry: McpServerConfig) -> Mapping[str, str]:
+    async def fail_when_cut_off(config: McpServerConfig) -> Mapping[str, str]:
         loading.set()
         try:
             await asyncio.Event().wait()

@@ -16,7 +16,7 @@ from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
 from helix_desktop.providers.demo.handover import write_handover
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, reply_to
-from helix_desktop.providers.demo.position import newest_position
+from helix_desktop.providers.demo.position import ScriptPosition, newest_position, placed_step
 from helix_desktop.providers.demo.request_reader import RequestReader
 from helix_desktop.providers.demo.script import ScriptedRecall, read_scripts
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
@@ -25,7 +25,7 @@ from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
 UNSEEN = "(not found, an earlier session may have changed it)"
 
 
-def suite(root: Path) -> str:
+def run_sample_tests(root: Path) -> str:
     """Return the last line of the sample's own tests."""
     ran = subprocess.run(
         [sys.executable, "-m", "unittest"], cwd=root, capture_output=True, text=True, check=False
@@ -40,10 +40,10 @@ def test_the_sample_has_its_bug_at_first() -> None:
 
 async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tmp_path: Path) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
-    assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
+    assert await asyncio.to_thread(run_sample_tests, root) == "FAILED (failures=1)"
     loop = DemoLoop(root, 20, recorded=True)
     answers = [await loop.run_turn(message) for message in TIDEWATCH.user_messages]
-    assert await asyncio.to_thread(suite, root) == "OK"
+    assert await asyncio.to_thread(run_sample_tests, root) == "OK"
     assert len(loop.calls) >= 80
     assert not [text for text in answers if UNSEEN in text]
     assert "**-0.043 m**" in answers[7]
@@ -73,7 +73,7 @@ async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
     loop = DemoLoop(root, is_allowed=lambda call: call.name not in ("write_file", "edit_file"))
     answer = [await loop.run_turn(message) for message in TIDEWATCH.user_messages[:3]][-1]
     assert answer.count(UNSEEN) >= 2
-    assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
+    assert await asyncio.to_thread(run_sample_tests, root) == "FAILED (failures=1)"
 
 
 async def test_the_script_in_another_folder_fails_gracefully(tmp_path: Path) -> None:
@@ -259,9 +259,14 @@ def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     assert "The user wants: Keep it small. [e3]" in text
     assert "The user wants: Do not hurry. [e3]" in text
     first_step = RECORD.replace("I begin with the README.", TIDEWATCH.task[0].step[0].say)
-    assert "Place in the script: task 1, step 1 of 7; step 2 is next. [e4]" in write_handover(
-        first_step, (TIDEWATCH,)
-    )
+    assert "Request 1: 1 of 7 steps done. [e4]" in write_handover(first_step, (TIDEWATCH,))
+
+
+def test_a_handover_keeps_the_place_in_the_script_in_the_words_of_this_version_and_of_earlier_ones() -> None:
+    for steps_done in (3, len(TIDEWATCH.task[4].step)):
+        summary = f"- {ScriptPosition(TIDEWATCH, 4, steps_done).place} [e9]"
+        assert (placed_step(summary, 4), placed_step(summary, 3)) == (steps_done, 0)
+    assert placed_step("- Place in the script: task 5, step 3 of 10; step 4 is next. [e9]", 4) == 3
 
 
 def test_a_handover_of_words_alone_says_what_they_came_to_and_takes_no_rules_from_what_was_pasted() -> None:
@@ -277,11 +282,9 @@ def test_a_handover_of_words_alone_says_what_they_came_to_and_takes_no_rules_fro
     assert wishes == ["The user wants: Please explain it."]
     done = [(bullet.text, bullet.sources) for bullet in sections["Completed Work"]]
     assert done == [("The queue is slow because the worker never wakes up.", (5,))]
-    assert "found nothing" in text
+    assert "- None. [" in text
     former = f"The former handover, to be updated (still true, changed, dropped):\n{text}\n"
-    assert "found nothing" not in write_handover(
-        RECORD.replace("The messages to", f"{former}The messages to")
-    )
+    assert "- None." not in write_handover(RECORD.replace("The messages to", f"{former}The messages to"))
 
 
 def test_a_later_handover_updates_the_previous_one() -> None:

@@ -45,7 +45,7 @@ POLICIES = {
 }
 
 
-class Live(NamedTuple):
+class LiveRun(NamedTuple):
     """What the live engine did: its log, the tokens of each request, and what was measured of these."""
 
     log: list[RecordedEvent]
@@ -55,7 +55,7 @@ class Live(NamedTuple):
     summary_tokens: list[int]
 
 
-def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> Live:
+def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> LiveRun:
     """Feed a recording to the live engine and take every request."""
     counter = MessageTokenCounter.bundled()
     totals, coverage = RequestTotals(counter, WINDOW), IdentifierCoverageCounter()
@@ -70,7 +70,7 @@ def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> Live:
             replayer.feed(message)
             if is_turn_end:
                 replayer.end_turn()
-        return Live(replayer.session.log, estimates, totals, coverage, replayer.summaries)
+        return LiveRun(replayer.session.log, estimates, totals, coverage, replayer.summaries)
 
 
 def session(seed: int, steps: int) -> list[dict[str, Any]]:
@@ -205,19 +205,19 @@ def test_a_name_that_only_an_excluded_output_held_is_not_covered() -> None:
 
 def test_each_request_counts_as_the_provider_reported_it() -> None:
     """By its own report, though later ones differ; unreported, as it was shown then."""
-    log, shown = run_live(session(7, 12), POLICIES["off"]).log, list[int]()
+    log, reported = run_live(session(7, 12), POLICIES["off"]).log, list[int]()
     for position, recorded in enumerate(log):
         if isinstance(answer := recorded.event, AssistantSpoke):
-            ratio = 1.1 - len(shown) / 100
-            shown.append(round(answer.estimate * ratio))
-            usage = Usage(shown[-1], 5) if len(shown) != 3 else None
+            ratio = 1.1 - len(reported) / 100
+            reported.append(round(answer.estimate * ratio))
+            usage = Usage(reported[-1], 5) if len(reported) != 3 else None
             answer = msgspec.structs.replace(answer, usage=usage, ratio=1.0 if usage else ratio)
             log[position] = msgspec.structs.replace(recorded, event=answer)
     replay = SessionReplay(SessionFacts(MODEL, ratio=0.8), LineTokenCounter.bundled())
     replay.add(log)
     for result in (replay.approximate(POLICIES["off"]), replay.run(POLICIES["off"])):
-        assert [point.tokens for point in result.points] == shown
-        assert result.sent == sum(shown)
+        assert [point.tokens for point in result.points] == reported
+        assert result.sent == sum(reported)
 
 
 def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:

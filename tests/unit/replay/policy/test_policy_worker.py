@@ -24,9 +24,9 @@ from helix_desktop.replay.policy.messages import (
     decode_reply,
     encode,
 )
-from helix_desktop.replay.policy.process import _Server
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
+from helix_desktop.replay.policy.worker_process import _Server
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.policy_replay import replay_policy

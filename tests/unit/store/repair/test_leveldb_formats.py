@@ -35,8 +35,8 @@ def test_the_checksum_matches_the_standard() -> None:
 
 
 @given(st.integers(0, 2200), st.randoms(use_true_random=False))
-def test_long_and_short_data_have_the_same_checksum(size: int, rnd: random.Random) -> None:
-    data = rnd.randbytes(size)
+def test_long_and_short_data_have_the_same_checksum(size: int, rng: random.Random) -> None:
+    data = rng.randbytes(size)
     assert crc32c(data) == bit_by_bit(data)
 
 
@@ -95,12 +95,12 @@ def written_log(payloads: list[bytes]) -> bytes:
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
     """Create a database with several table levels, a log, old versions and deletions; return its content."""
-    path, rnd = tmp_path_factory.mktemp("database") / "db", random.Random(1)
+    path, rng = tmp_path_factory.mktemp("database") / "db", random.Random(1)
     rows: Rows = {}
     db = plyvel.DB(str(path), create_if_missing=True, compression=None, write_buffer_size=200_000)
     for _ in range(2500):
-        key, row = b"m" + rnd.randbytes(2), rnd.randbytes(rnd.choice([0, 10, 200, 3000]))
-        if rnd.random() < 0.1:
+        key, row = b"m" + rng.randbytes(2), rng.randbytes(rng.choice([0, 10, 200, 3000]))
+        if rng.random() < 0.1:
             db.delete(key)
             rows.pop(key, None)
         else:

@@ -12,7 +12,7 @@ from helix_desktop.store.threads.backpressure import Backpressure
 MB = 1024 * 1024
 
 
-class Callers:
+class WaitingCallers:
     """Coroutines that hold a place until released; `inside` lists who got in."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ async def settled() -> None:
 
 
 async def test_bytes_are_bounded_and_a_single_write_always_fits() -> None:
-    callers = Callers()
+    callers = WaitingCallers()
     async with asyncio.TaskGroup() as group:
         for number, size in enumerate([100 * MB, 1, 60 * MB, 10 * MB]):
             group.create_task(callers.hold(number, size))
@@ -50,7 +50,7 @@ async def test_bytes_are_bounded_and_a_single_write_always_fits() -> None:
 
 
 async def test_the_number_of_writes_is_bounded_and_order_is_kept() -> None:
-    callers = Callers()
+    callers = WaitingCallers()
     async with asyncio.TaskGroup() as group:
         for number in range(300):
             group.create_task(callers.hold(number, 1))
@@ -62,7 +62,7 @@ async def test_the_number_of_writes_is_bounded_and_order_is_kept() -> None:
 
 
 async def test_waiters_get_an_error_when_the_store_closes() -> None:
-    callers = Callers()
+    callers = WaitingCallers()
     async with asyncio.TaskGroup() as group:
         group.create_task(callers.hold(0, 100 * MB))
         await settled()
@@ -81,7 +81,7 @@ async def test_waiters_get_an_error_when_the_store_closes() -> None:
 
 
 async def test_a_cancelled_waiter_takes_no_space() -> None:
-    callers = Callers()
+    callers = WaitingCallers()
     async with asyncio.TaskGroup() as group:
         group.create_task(callers.hold(0, 64 * MB))
         waiting = group.create_task(callers.hold(1, MB))

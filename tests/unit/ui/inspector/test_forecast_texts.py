@@ -9,13 +9,13 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.inspector.forecast_texts import with_forecast
-from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.inspector_data import InspectorState
 
 _GAUGE = UsageGauge(3_100, 20_000, 1_000, 17_000, True)
 _WARM = RequestCost(3_000, 100, None)
 
 
-def shown(forecast: Forecast, cost: RequestCost = _WARM) -> InspectorState:
+def state_with(forecast: Forecast, cost: RequestCost = _WARM) -> InspectorState:
     """Return what the inspector shows of a forecast, at 3.1k tokens."""
     state = InspectorState(3_100, 20_000, False, "", 0.85, 1_000)
     info, writing = ModelInfo("test", "small", 20_000), CostEstimate(9_000)
@@ -30,7 +30,7 @@ def figures(state: InspectorState, title: str) -> dict[str, str]:
 
 def test_a_change_that_comes_later_is_told_of_the_context_of_then() -> None:
     """It saves more than what the request has now only because that grows."""
-    state = shown(
+    state = state_with(
         Forecast(
             next=NextRewrite(24, 3_200, 900, True, grown=4_900),
             summary=SummaryForecast("handover", 17_000, 6_000, 2_000, 9_000),
@@ -46,14 +46,14 @@ def test_after_a_pause_a_later_change_finds_the_cache_filled_again() -> None:
     """The next request is all new; the ones until then store it. Without a cache, each is all new."""
     later = Forecast(next=NextRewrite(4, 2_000, 900, True, grown=1_600))
     for warms, new in ((True, "900"), (False, "2.7k")):
-        due = figures(shown(later, RequestCost(0, 3_100, None, warms_cache=warms)), "Noting old steps")
+        due = figures(state_with(later, RequestCost(0, 3_100, None, warms_cache=warms)), "Noting old steps")
         assert due["Request then"].endswith("→ 2.7k")
         assert due["New of these"] == new
 
 
 def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
     """Then it can save no more than what the request has."""
-    state = shown(Forecast(next=NextRewrite(0, 900, 500, True)))
+    state = state_with(Forecast(next=NextRewrite(0, 900, 500, True)))
     assert state.next_text == "A note replaces old steps with the next request (\N{MINUS SIGN}900 tokens)"
     due = figures(state, "Noting old steps")
     assert (due["Comes"], due["Request then"]) == ("with the next request", "3.1k → 2.2k")
@@ -62,13 +62,13 @@ def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
 def test_what_comes_only_after_a_summary_is_not_announced() -> None:
     """It named a size of the request beyond the window."""
     for calls, until in ((0, "is compacted."), (1, "in about 1 model call."), (3, "in about 3 model calls.")):
-        state = shown(Forecast(calls=calls))
+        state = state_with(Forecast(calls=calls))
         assert not state.next_text
         assert state.forecast[0].note.endswith(until)
-    assert shown(Forecast()).forecast[0].note.endswith("within the next 24 model calls.")
+    assert state_with(Forecast()).forecast[0].note.endswith("within the next 24 model calls.")
 
 
 def test_facts_are_not_said_to_be_due_before_they_are() -> None:
     """29.6 % was rounded to 30 %, where they are noted."""
-    due = figures(shown(Forecast(unobserved=5_920)), "Noting facts")
+    due = figures(state_with(Forecast(unobserved=5_920)), "Noting facts")
     assert due == {"Not noted yet": "29 %", "Noted after a turn from": "30 %"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from helix_desktop.replay.policy_replay import PolicyReplay, WindowPoint
-from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice
+from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
 from helix_desktop.ui.settings.policy.replay_notes import replay_notes
 
 CHOICES = (PolicyChoice("plain", "Plain"), PolicyChoice("off", "Off"))
@@ -16,7 +16,7 @@ PLAIN = replace(OFF, points=(*POINTS[:3], WindowPoint(4, 4, 9_000)), sent=33_000
 
 def compared(mine: PolicyReplay, other: PolicyReplay) -> tuple[str, ...]:
     """Return the lines of two replays."""
-    return replay_notes(Comparison(CHOICES, "plain", "off", mine, other, "ready", is_one=False))
+    return replay_notes(PolicyComparison(CHOICES, "plain", "off", mine, other, "ready", is_one=False))
 
 
 def test_they_say_from_where_two_policies_differ_and_why_sending_less_can_cost_more() -> None:
@@ -33,8 +33,8 @@ def test_they_say_from_where_two_policies_differ_and_why_sending_less_can_cost_m
 
 
 def test_the_model_is_named_only_where_others_answered_too() -> None:
-    own = Comparison(CHOICES, "plain", "off", PLAIN, OFF, "ready", is_one=False, model="lab/new")
-    others = Comparison(
+    own = PolicyComparison(CHOICES, "plain", "off", PLAIN, OFF, "ready", is_one=False, model="lab/new")
+    others = PolicyComparison(
         CHOICES, "plain", "off", PLAIN, OFF, "ready", is_one=False, model="lab/new", other_models=True
     )
     assert not any("lab/new" in note for note in replay_notes(own))

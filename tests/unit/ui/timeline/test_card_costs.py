@@ -43,6 +43,14 @@ def test_only_of_a_real_model_a_card_says_that_its_price_is_unknown(is_demo: boo
     assert cost_text(failure.spent, failure.cost, failure.demo) == f"900 tokens{price}"
 
 
+def test_a_card_says_of_a_free_model_that_it_is_free() -> None:
+    failed = HandoverFailed("No summary was made.", spent=900, unpriced=0)
+    log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, failed)]
+    (card,) = build_cards(log, Transcript(log))
+    assert isinstance(card, FailureCard)
+    assert cost_text(card.spent, card.cost, card.demo, unpriced=card.unpriced) == "900 tokens · free"
+
+
 def test_what_no_provider_reported_is_said_to_be_about_that() -> None:
     """As the session's usage says it, of which it is a part."""
     failed = HandoverFailed("No summary was made.", spent=900, cost=0.25, estimated=True)

@@ -157,3 +157,21 @@ def test_output_is_shown_without_terminal_escapes() -> None:
 
 def test_hidden_characters_are_revealed_where_users_approve() -> None:
     assert escape_invisible("rm\u202e -rf\u200b\x1b") == "rm\\u202e -rf\\u200b\\u001b"
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("so $E = mc^2$ holds", ["E = mc^2"]),
+        ("for $x$ and \\(a_1\\)", ["x", "a_1"]),
+        ("$$\\int_0^1 x^2 dx = \\frac{1}{3}$$", ["\\int_0^1 x^2 dx = \\frac{1}{3}"]),
+        ("$$\na = b\n$$", ["a = b"]),
+        ("\\[ a*b*c \\]", ["a*b*c"]),
+        ("as \\[1\\] says", []),
+        ("it costs $5 and not $10", []),
+        ("$HOME/bin=$PATH and $A or $B", []),
+        ("\\$5 = \\$6, `$x$`, $$$$", ["$x$"]),
+    ],
+)
+def test_a_formula_is_code_and_dollars_are_dollars(text: str, codes: list[str]) -> None:
+    assert [span.text for span in _spans(text) if span.code] == codes

@@ -208,8 +208,8 @@ def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulato
 def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> None:
     simulator = build_history(12, size=2_000)
     simulator.hand_over(1_000)
-    ((first, made),) = simulator.transcript.rewrites.handovers.items()
-    simulator.record(msgspec.structs.replace(made, replaces=(first,), revises=first))
+    ((first, handover),) = simulator.transcript.rewrites.handovers.items()
+    simulator.record(msgspec.structs.replace(handover, replaces=(first,), revises=first))
     edited = simulator.transcript.last_seq
     for event in (Undone(edited), Undone(first), Redone(edited)):
         simulator.record(event)
@@ -412,7 +412,7 @@ def test_an_answer_that_arrives_stays_below_what_is_recorded_meanwhile() -> None
 
 
 @pytest.mark.parametrize(
-    ("events", "shown"),
+    ("events", "expected"),
     [
         ([ModeChanged("plan"), ModeChanged("auto")], ["Auto"]),
         ([ModeChanged("plan"), ModeChanged("auto"), ModeChanged("ask")], []),
@@ -420,11 +420,11 @@ def test_an_answer_that_arrives_stays_below_what_is_recorded_meanwhile() -> None
         ([ModeChanged("plan"), UserSpoke("Go", 1), ModeChanged("auto"), ModeChanged("ask")], ["Plan", "Ask"]),
     ],
 )
-def test_successive_mode_changes_have_one_row(events: list[Event], shown: list[str]) -> None:
+def test_successive_mode_changes_have_one_row(events: list[Event], expected: list[str]) -> None:
     log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, start=1)]
     _, rows = rows_from_log(log)
     texts = [row.text.split()[0] for row in rows if isinstance(row, DividerRow)]
-    assert texts == shown
+    assert texts == expected
 
 
 def test_failed_notes_say_what_they_used() -> None:

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from helix_desktop.agent.tool_calls.approvals import DENIED
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.ui.chat.items.tool_card import figures_text
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
+from helix_desktop.ui.chat.rows.tool_figures import figures_text
 
 
 def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None:
@@ -50,6 +51,18 @@ def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
     assert figures_text(row, 1.0).startswith("“Leave b.py alone.” · ")
     assert row.target == "a.py, b.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (REFUSED_IN_PLAN, "in plan mode"),
+        (f"{DENIED} A saved rule says: deny run_command rm *.", "by the rule deny run_command rm *"),
+        (DENIED, "1 line"),
+    ],
+)
+def test_a_denied_call_says_by_what_it_was_denied(text: str, why: str) -> None:
+    assert figures_text(ToolRow(RowKey(2, "c"), "x", state="denied", head=text, lines=1), 1.0) == why
 
 
 def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> None:
@@ -116,9 +129,9 @@ def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: 
     assert figures_text(row, 0.0).partition(" · ")[0] == (words or "0 tokens")
 
 
-@pytest.mark.parametrize(("duration_ms", "shown"), [(0, None), (14_000, 14_000)])
+@pytest.mark.parametrize(("duration_ms", "expected_ms"), [(0, None), (14_000, 14_000)])
 def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(
-    duration_ms: int, shown: int | None
+    duration_ms: int, expected_ms: int | None
 ) -> None:
     call = ToolCall("c", "run_command", '{"command": "make"}')
     answer = ToolAnswered("c", "run_command", "1", "", 1, 1, 1, duration_ms=duration_ms, outcome="stopped")
@@ -129,4 +142,4 @@ def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(
     ]
     _, rows = rows_from_log(log)
     (row,) = (row for row in rows if isinstance(row, ToolRow))
-    assert row.duration_ms == shown
+    assert row.duration_ms == expected_ms

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.shell.sidebar.session_delegate import fitted_words
+from helix_desktop.ui.shell.sidebar.session_delegate import fitted_text
 
 WORDS = "30 messages · $0.0342 · sonnet-large"
 
@@ -23,4 +23,4 @@ WORDS = "30 messages · $0.0342 · sonnet-large"
 )
 def test_a_sum_is_shown_whole_or_not_at_all(qapp: QApplication, room_for: str, expected: str) -> None:
     metrics = QFontMetricsF(qapp.font())
-    assert fitted_words(WORDS, metrics, metrics.horizontalAdvance(room_for) + 0.5) == expected
+    assert fitted_text(WORDS, metrics, metrics.horizontalAdvance(room_for) + 0.5) == expected

@@ -1,4 +1,4 @@
-"""The steps of a revert on the disk, in the order in which they are made, and how they are journaled."""
+"""The operations of a revert on the disk, in the order in which they are made, and how they are journaled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.domain.file_history.state import FileChange, FileState
 
-StepKind = Literal["open", "aside", "folder", "place", "swap", "mode"]
+OperationKind = Literal["open", "aside", "folder", "place", "swap", "mode"]
 """open: its user may read a file, or work in a folder. aside: what stands there is moved to the staging
 folder. folder: one is made. place: what is staged comes to where nothing stands. swap: what is staged and
 what stands there change places. mode: permissions are set."""
@@ -17,10 +17,10 @@ what stands there change places. mode: permissions are set."""
 _NEEDED = {"file": 0o400, "folder": 0o700, "link": 0}  # what its user needs to read or empty it
 
 
-class RevertStep(msgspec.Struct, frozen=True, omit_defaults=True):
+class RevertOperation(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is done at one path."""
 
-    kind: StepKind
+    kind: OperationKind
     path: str
     present: FileState | None = None
     target: FileState | None = None
@@ -30,7 +30,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
     """What is needed to take back a revert that was cut off; `folder` is the staging folder in the root."""
 
     folder: str
-    steps: tuple[RevertStep, ...]
+    operations: tuple[RevertOperation, ...] = msgspec.field(name="steps")
 
     def encode(self) -> bytes:
         """Return its bytes."""
@@ -42,44 +42,44 @@ class JournalEntry(msgspec.Struct, frozen=True):
         return msgspec.json.decode(data, type=cls)
 
 
-class Target(NamedTuple):
+class PathTarget(NamedTuple):
     """What stands at a path, and what shall."""
 
     present: FileState | None
     state: FileState | None
 
 
-def build_steps(targets: Mapping[str, Target]) -> tuple[RevertStep, ...]:
-    """Return the steps: what goes, deepest first; folders; what comes; permissions, deepest first."""
-    opened, asides, folders, comes, modes = (list[RevertStep]() for _ in range(5))
+def build_operations(targets: Mapping[str, PathTarget]) -> tuple[RevertOperation, ...]:
+    """Return the operations: what goes, deepest first; folders; what comes; permissions, deepest first."""
+    opened, asides, folders, comes, modes = (list[RevertOperation]() for _ in range(5))
     for path in sorted(targets):
         present, target = targets[path]
         if present is not None and ~present.mode & _NEEDED[present.kind]:
             wider = msgspec.structs.replace(present, mode=present.mode | _NEEDED[present.kind])
-            opened.append(RevertStep("open", path, present, wider))
+            opened.append(RevertOperation("open", path, present, wider))
             present = wider
         if present is not None and target is not None and _has_same_content(present, target):
             if present.mode != target.mode:
-                modes.append(RevertStep("mode", path, present, target))
+                modes.append(RevertOperation("mode", path, present, target))
             continue
         is_swap = present is not None and target is not None and "folder" not in (present.kind, target.kind)
         if present is not None and not is_swap:
-            asides.append(RevertStep("aside", path, present))
+            asides.append(RevertOperation("aside", path, present))
         if target is None:
             continue
         if target.kind == "folder":
-            folders.append(RevertStep("folder", path, None, target))
+            folders.append(RevertOperation("folder", path, None, target))
             modes.append(
-                RevertStep("mode", path, msgspec.structs.replace(target, mode=_NEEDED["folder"]), target)
+                RevertOperation("mode", path, msgspec.structs.replace(target, mode=_NEEDED["folder"]), target)
             )
         else:
             comes.append(
-                RevertStep("swap" if is_swap else "place", path, present if is_swap else None, target)
+                RevertOperation("swap" if is_swap else "place", path, present if is_swap else None, target)
             )
     return (*opened, *reversed(asides), *folders, *comes, *reversed(modes))
 
 
-def changes_of(targets: Mapping[str, Target]) -> tuple[FileChange, ...]:
+def changes_of(targets: Mapping[str, PathTarget]) -> tuple[FileChange, ...]:
     """Return the changes that bring paths to what shall stand there, moved files with where from."""
     gone: dict[str, str] = {}
     for path in sorted(targets, reverse=True):

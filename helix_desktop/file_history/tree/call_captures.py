@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.capture import (
     ChangeSource,
 )
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.file_history.database.captures import RunningCallRow
+from helix_desktop.file_history.database.capture_rows import RunningCallRow
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.tree.moves import with_moves
 from helix_desktop.file_history.tree.process_lock import ProcessLock
@@ -22,7 +22,7 @@ from helix_desktop.file_history.tree.tree import WorkspaceTree
 from helix_desktop.system.clock import ClockMs
 
 
-class Captures:
+class CallCaptures:
     """Captures what changed, for the call that ran, or for the session that looks when none did.
 
     A change that is found while calls run is of each of them that may have made it. A call whose process is

@@ -10,7 +10,7 @@ from helix_desktop.agent.window.handover_draft import RevisionDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover_revision import editable_sections, to_fields
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.ui.handover.compare_rows import handover_titles
+from helix_desktop.ui.handover.compare_data import handover_titles
 from helix_desktop.words.numbers import format_token_count, format_token_difference
 from helix_desktop.words.summary_coverage import MissingText, added_text, coverage_text
 from helix_desktop.words.translation import Translator

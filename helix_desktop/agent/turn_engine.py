@@ -322,9 +322,9 @@ class TurnEngine:
         return ended
 
 
-def _new_refusals(transcript: Transcript, answer: ModelResponse, info: ModelInfo) -> list[EffortRefused]:
+def _new_refusals(transcript: Transcript, response: ModelResponse, info: ModelInfo) -> list[EffortRefused]:
     """Return the event of a refused effort; empty if the session has it: the user is informed once."""
-    refusal = answer.effort_refusal
+    refusal = response.effort_refusal
     if refusal is None or transcript.refused_effort == (info.label, refusal.level):
         return []
     return [EffortRefused(info.label, refusal.level, refusal.reason)]

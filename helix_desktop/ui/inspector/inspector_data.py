@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_token_difference, format_tokens
 from helix_desktop.words.rewrite_explanations import (
@@ -19,24 +19,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-RowKind: TypeAlias = Literal[
-    "system",
-    "tools",
-    "mcp",
-    "fields",
-    "environment",
-    "instructions",
-    "handover",
-    "observations",
-    "fold",
-    "user",
-    "assistant",
-    "arguments",
-    "output",
-    "recalled",
-    "pinned",
-    "difference",
-]
+RowKind: TypeAlias = WindowItemKind | Literal["arguments", "difference"]
 """`arguments` is an answer of the agent whose arguments stand as markers, `difference` what leads from the
 sum of the other rows to the provider's total: it may be negative."""
 

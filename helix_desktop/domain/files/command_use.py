@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
+from helix_desktop.domain.files.line_range import ALL_LINES, UNKNOWN_LINES, Lines
 
 _TEST = re.compile(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|ctest|rspec|phpunit|mypy|ruff|tsc)\b"

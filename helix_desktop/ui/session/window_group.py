@@ -1,0 +1,172 @@
+"""The app's windows: which are open, what each shows, and which the user looked at last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QDialog
+
+from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
+from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.shell.main_window import MainWindow
+
+
+class AppWindow(Protocol):
+    """A window with the controllers that serve it."""
+
+    @property
+    def window(self) -> MainWindow:
+        """The window itself."""
+
+    @property
+    def shown_session(self) -> tuple[str, str]:
+        """The workspace and the session on screen; empty where there is none."""
+
+    @property
+    def settings_dialog(self) -> QDialog | None:
+        """The settings window that is open over this one; None if there is none."""
+
+    async def show_session(self, workspace_id: str, session_id: str | None) -> None:
+        """Show a session of a workspace: a new one for None, the last one if the id is empty.
+
+        Without a workspace, show the welcome page.
+        """
+
+    async def hide_session(self) -> None:
+        """Take the session off the screen and store its draft; the workspace stays."""
+
+    def show_event(self, seq: int, mark: str) -> None:
+        """Show an event of the session on screen in the chat, and mark some words there."""
+
+    async def clear(self) -> None:
+        """Take session and workspace off the screen and store the draft; what runs goes on."""
+
+    async def save_drafts(self) -> list[UnsavedDraft]:
+        """Store what the user wrote; return what can't be stored."""
+
+    def unsaved_settings(self) -> list[str]:
+        """Return the titles of the settings where something was typed and not saved."""
+
+    async def end_tasks(self) -> None:
+        """End what the window's actions started, and start nothing more."""
+
+
+class WindowGroup(QObject):
+    """The windows of one run. A session is on screen in one of them at a time.
+
+    A window that was closed while others stay open is hidden, and comes back as the next new one: what
+    listens in it to services and workspaces lives as long as they do.
+    """
+
+    created = Signal(object)
+    """A window that was made beside the first one."""
+
+    def __init__(self, create: Callable[[int], AppWindow]) -> None:
+        """`create` makes a window, not shown yet, from its number: 2 for the first beside the first one."""
+        super().__init__()
+        self._create = create
+        self._windows: list[AppWindow] = []
+        self._open: list[AppWindow] = []  # the one that the user looked at last is the last
+        self._opening_lock = asyncio.Lock()
+        self.started_workspaces: set[str] = set()
+        """Workspaces whose background services were started in this run."""
+
+    def add(self, app_window: AppWindow) -> None:
+        """Take in a window that is open, or will be shown soon."""
+        self._windows.append(app_window)
+        self._open.append(app_window)
+        app_window.window.activated.connect(lambda: self._on_activated(app_window))
+        self._on_opened_or_closed()
+
+    @property
+    def windows(self) -> tuple[AppWindow, ...]:
+        """Return all windows of this run, the first one first; closed ones are hidden."""
+        return tuple(self._windows)
+
+    @property
+    def open_windows(self) -> tuple[AppWindow, ...]:
+        """Return the windows that were not closed; the one that the user looked at last is the last."""
+        return tuple(self._open)
+
+    @property
+    def current(self) -> AppWindow:
+        """Return the window that the user looked at last."""
+        return self._open[-1]
+
+    def is_only_one(self, window: MainWindow) -> bool:
+        """Return True if no other window is open."""
+        return all(app_window.window is window for app_window in self._open)
+
+    def others_with(self, window: MainWindow, workspace_id: str) -> list[AppWindow]:
+        """Return the other windows that show a workspace."""
+        return [
+            app_window
+            for app_window in self._open
+            if app_window.window is not window and app_window.shown_session[0] == workspace_id
+        ]
+
+    def other_with(self, window: MainWindow, workspace_id: str, session_id: str) -> AppWindow | None:
+        """Return the other window that shows a session; None if none does."""
+        others = self.others_with(window, workspace_id)
+        return next((other for other in others if other.shown_session[1] == session_id), None)
+
+    def settings_elsewhere(self, window: MainWindow) -> QDialog | None:
+        """Return the settings window that is open over another window: two would overwrite each other."""
+        dialogs = (other.settings_dialog for other in self._open if other.window is not window)
+        return next(filter(None, dialogs), None)
+
+    async def open_window(self, workspace_id: str = "", session_id: str | None = None) -> None:
+        """Open another window: on a session, on a new one, or without a workspace on the welcome page."""
+        async with self._opening_lock:
+            hidden = next((closed for closed in self._windows if closed not in self._open), None)
+            app_window = hidden or self._create(len(self._windows) + 1)
+            if hidden is None:
+                self.add(app_window)
+                self.created.emit(app_window)
+            else:
+                self._open.append(app_window)
+                self._on_opened_or_closed()
+            fit_screen(app_window.window)
+            bring_to_front(app_window.window)
+            await app_window.show_session(workspace_id, session_id)
+
+    async def close_window(self, app_window: AppWindow) -> None:
+        """Close one of several windows; what runs in its session goes on."""
+        self._open.remove(app_window)
+        self._on_opened_or_closed()
+        for dialog in app_window.window.findChildren(QDialog):
+            dialog.close()
+        app_window.window.hide()
+        await app_window.clear()
+
+    async def close_others_with(self, window: MainWindow, workspace_id: str) -> None:
+        """Close the other windows that show a workspace: it is closed, or stored anew."""
+        for other in self.others_with(window, workspace_id):
+            await self.close_window(other)
+
+    def sessions_beside_current(self) -> list[tuple[str, str]]:
+        """Return the workspaces and sessions that the other open windows show."""
+        return [app_window.shown_session for app_window in self._open[:-1] if app_window.shown_session[1]]
+
+    def _on_opened_or_closed(self) -> None:
+        self._bind_quit_key()
+        for app_window in self._open:
+            app_window.window.set_one_of_several(len(self._open) > 1)
+
+    def _on_activated(self, app_window: AppWindow) -> None:
+        if app_window in self._open and app_window is not self.current:
+            self._open.remove(app_window)
+            self._open.append(app_window)
+            self._bind_quit_key()
+
+    def _bind_quit_key(self) -> None:
+        """Let the key of Quit work in the dialogs of one window: with two owners Qt gives it to neither."""
+        for app_window in self._windows:
+            is_current = app_window is self.current
+            context = Qt.ShortcutContext
+            app_window.window.commands.quit.setShortcutContext(
+                context.ApplicationShortcut if is_current else context.WindowShortcut
+            )

@@ -1,0 +1,182 @@
+"""Opens the sessions of a workspace, begins new ones, and shows them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import NEW_TITLE
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+
+text = TextContext("Workspaces")
+
+
+class SessionOpener(QObject):
+    """Decides which session of the active workspace is on screen; the others go on by themselves."""
+
+    session_opened = Signal()
+    """The session, or the page of a workspace without one, comes on screen now."""
+
+    def __init__(
+        self, context: ControllerContext, session_controller: SessionController, sidebar: SidebarPresenter
+    ) -> None:
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
+        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
+        self._session_controller, self._sidebar = session_controller, sidebar
+        self._windows = context.windows
+        self.requested_ids = ("", "")  # workspace and session that the user asked for last
+        self._new_session_lock = asyncio.Lock()
+        self._connect(context)
+
+    def _connect(self, context: ControllerContext) -> None:
+        window, start = context.window, context.async_actions.start
+        for requested in (window.sidebar.session_selected, self._session_controller.session_requested):
+            requested.connect(lambda session_id: start(self.open_session(session_id), "open session"))
+        timeline = context.views.timeline
+        timeline.session_requested.connect(
+            lambda session_id: start(self.open_linked_session(session_id), "open session")
+        )
+        window.commands.new_window.triggered.connect(lambda: start(self.open_new_window(), "new window"))
+        window.sidebar.session_list.window_requested.connect(
+            lambda session_id: start(self.open_in_new_window(session_id), "new window")
+        )
+        timeline.new_session_requested.connect(lambda seq: start(self.continue_session(seq), "new session"))
+        for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
+            renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
+        context.views.cache.handover_requested.connect(
+            lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
+        )
+
+    async def show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
+        """Show a session of a workspace, or the page of one without sessions if there is no id.
+
+        A session that another window shows comes to the front there.
+        """
+        other = self._windows.other_with(self._window, workspace.id, session_id) if session_id else None
+        if other is not None:
+            bring_to_front(other.window)
+            await self._sidebar.refresh()
+            return
+        self.requested_ids = (workspace.id, session_id)
+        if not session_id:
+            self.session_opened.emit()
+            await self._session_controller.show(workspace, None)
+            name = self._services.registry.get(workspace.id).name
+            self._window.no_session.show_workspace(name)
+            self._window.show_center_page("empty")
+        else:
+            conversation = await workspace.open_session(session_id)
+            if self.requested_ids != (workspace.id, session_id) or self._active_workspace.id != workspace.id:
+                return
+            self.session_opened.emit()
+            self._window.show_center_page("work")
+            await self._session_controller.show(workspace, conversation)
+            try:
+                self._services.registry.change(workspace.id, session=session_id)
+            except HelixError as error:  # it is on screen nevertheless
+                self._async_actions.show_error(error)
+            if self._window.page() == "chat":
+                self._session_controller.composer.widget.editor.setFocus()
+        await self._sidebar.refresh()
+
+    async def open_session(self, session_id: str) -> None:
+        """Show another session of this workspace."""
+        workspace = self._active_workspace.opened
+        if workspace is not None:
+            await self.show_session(workspace, session_id)
+
+    async def show_handover(self, session_id: str, seq: int) -> None:
+        """Show a handover of a session of this workspace in the timeline."""
+        if not self._shows(session_id):
+            await self.open_session(session_id)
+        if self._shows(session_id):
+            self._session_controller.reveal(seq)
+
+    def _shows(self, session_id: str) -> bool:
+        """Return True if a session is on screen in this window."""
+        conversation = self._session_controller.conversation
+        return conversation is not None and conversation.session.id == session_id
+
+    async def open_new_window(self) -> None:
+        """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
+        workspace = self._active_workspace.opened
+        await self._windows.open_window(workspace.id if workspace is not None else "")
+
+    async def open_in_new_window(self, session_id: str) -> None:
+        """Show a session in another window; if it is on screen here, this one goes on with a new session."""
+        workspace = self._active_workspace.require()
+        if self._shows(session_id):
+            await self.new_session(workspace)
+        if self._shows(session_id):  # nothing was said in it yet: it is the new session
+            return
+        other = self._windows.other_with(self._window, workspace.id, session_id)
+        if other is not None:
+            bring_to_front(other.window)
+        else:
+            await self._windows.open_window(workspace.id, session_id)
+
+    async def new_session(self, workspace: OpenWorkspace) -> None:
+        """Begin a session, unless there is one in which nothing was said yet: open that."""
+        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
+            fresh = [
+                info.id
+                for info in await workspace.sessions()
+                if not info.messages and info.title == NEW_TITLE and not info.archived
+                if self._windows.other_with(self._window, workspace.id, info.id) is None
+            ]
+            session_id = fresh[0] if fresh else (await workspace.create_session()).session.id
+        await self.show_session(workspace, session_id)
+        self._window.show_page("chat")
+        self._window.commands.focus_composer.trigger()
+
+    async def continue_with(self, handover: HandoverMade) -> None:
+        """Begin a session with a handover of the one on screen that a model wrote for it."""
+        await self.continue_session(0, handover)
+
+    async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
+        """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
+        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
+        if workspace is None or conversation is None:
+            return
+        creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
+        await self.show_new_session(workspace, creation)
+
+    async def show_new_session(
+        self, workspace: OpenWorkspace, creation: Awaitable[Conversation]
+    ) -> Conversation:
+        """Show a session that is being made, ready to write in."""
+        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
+            conversation = await creation
+        await self.show_session(workspace, conversation.session.id)
+        self._window.show_page("chat")
+        self._window.commands.focus_composer.trigger()
+        return conversation
+
+    async def open_linked_session(self, session_id: str) -> None:
+        """Show a session of this workspace that another one leads to."""
+        workspace = self._active_workspace.require()
+        if session_id not in {info.id for info in await workspace.sessions()}:
+            raise HelixError(
+                text("That session isn't in this workspace."),
+                text("It was deleted."),
+                text("Its outputs can still be recalled here. Look for the session in the trash."),
+            )
+        await self.open_session(session_id)
+
+    async def _rename_session(self, session_id: str, title: str) -> None:
+        workspace = self._active_workspace.opened
+        if workspace is not None and title.strip():
+            conversation = await workspace.open_session(session_id)
+            await conversation.rename(title.strip())
+            await self._sidebar.refresh()

@@ -1,0 +1,45 @@
+"""What the fields of a model's prices take and show."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.ui.settings.providers.model_faults import entry_with_figure
+from helix_desktop.ui.settings.providers.model_rows import model_price_text
+from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
+
+PLAIN = ModelEntry(name="qwen3", window=32_768)
+
+
+def resolved(entry: ModelEntry, reported: ModelSpec | None = None) -> ResolvedModelSpec:
+    """Return the figures that count, the user's own first."""
+    return resolve_spec(
+        SourcedSpec("you", "", entry.user_spec), SourcedSpec("server", "", reported or ModelSpec())
+    )
+
+
+@pytest.mark.parametrize("name", ["price_in", "price_out"])
+def test_a_price_of_zero_says_that_a_model_is_free(name: str) -> None:
+    """An empty one says nothing, and one above zero that it is not."""
+    entry = entry_with_figure(PLAIN, name, "0", 0)
+    assert entry.free
+    assert model_price_text(resolved(entry)) == "Free"
+    assert model_price_text(resolved(PLAIN)) == "?"
+    assert not entry_with_figure(entry, name, "", 0).free
+    assert not entry_with_figure(entry, name, "3", 0).free
+    assert entry_with_figure(entry, "output", "4,000", 0).free
+
+
+def test_the_fields_show_who_says_that_a_model_is_free(qtbot: QtBot) -> None:
+    form = ModelSpecForm()
+    qtbot.addWidget(form)
+    own, free = msgspec.structs.replace(PLAIN, free=True), ModelSpec(free=True)
+    form.show_model(own, resolved(own), resolved(PLAIN), True, {})
+    assert [form.field(name).text() for name in ("price_in", "price_out", "price_cached")] == ["0", "0", ""]
+    assert form.source("price_out") == "you"
+    form.show_model(PLAIN, resolved(PLAIN, free), resolved(PLAIN, free), True, {})
+    assert (form.field("price_in").text(), form.field("price_in").placeholderText()) == ("", "0")
