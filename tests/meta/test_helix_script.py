@@ -45,7 +45,7 @@ def helix(
     )
 
 
-def lonely(folder: Path, **programs: str) -> str:
+def minimal_folder(folder: Path, **programs: str) -> str:
     """Make a folder for programs with only dirname and the given scripts."""
     place = folder / "bin"
     place.mkdir()
@@ -80,7 +80,7 @@ def test_without_any_python_one_line_names_what_to_install(
     tmp_path: Path, system: str, expected: str
 ) -> None:
     """No suitable Python, or only one that does not run: one line with all that is needed, and exit 1."""
-    done = helix(tmp_path, "run", path=lonely(tmp_path, python3="exit 127"), system=system)
+    done = helix(tmp_path, "run", path=minimal_folder(tmp_path, python3="exit 127"), system=system)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert expected in done.stderr
@@ -89,11 +89,11 @@ def test_without_any_python_one_line_names_what_to_install(
 
 def test_the_display_and_the_command_decide_the_packages(tmp_path: Path) -> None:
     """A run on a display needs its libraries, a test X11's and Xvfb, a check of types none."""
-    path = lonely(tmp_path)
+    path = minimal_folder(tmp_path)
     assert "libxcb-cursor0" in helix(tmp_path, "run", path=path, DISPLAY=":0").stderr
     assert "libwayland-egl1" in helix(tmp_path, "run", path=path, WAYLAND_DISPLAY="wayland-0").stderr
     assert helix(tmp_path, "test", path=path).stderr.endswith(
-        " libx11-xcb1 xvfb git dbus at-spi2-core xdotool openbox imagemagick\n"
+        " libx11-xcb1 xvfb git dbus at-spi2-core bubblewrap xdotool openbox imagemagick\n"
     )
     assert helix(tmp_path, "check", path=path).stderr.endswith(" python3 python3-venv\n")
 
@@ -101,7 +101,9 @@ def test_the_display_and_the_command_decide_the_packages(tmp_path: Path) -> None
 def test_an_unsupported_python_is_named(tmp_path: Path) -> None:
     """Where the system's own Python is too new, its package does not help: the line names one that does."""
     done = helix(
-        tmp_path, "run", path=lonely(tmp_path, python3='case "$2" in *exit*) exit 1;; *) echo 3.14;; esac')
+        tmp_path,
+        "run",
+        path=minimal_folder(tmp_path, python3='case "$2" in *exit*) exit 1;; *) echo 3.14;; esac'),
     )
     assert done.returncode == 1
     assert (
@@ -112,14 +114,14 @@ def test_an_unsupported_python_is_named(tmp_path: Path) -> None:
 
 def test_root_without_apt_gets_the_same_line_without_sudo(tmp_path: Path) -> None:
     """Root needs no sudo; without apt nothing is tried."""
-    done = helix(tmp_path, "run", path=lonely(tmp_path, id="echo 0"))
+    done = helix(tmp_path, "run", path=minimal_folder(tmp_path, id="echo 0"))
     assert done.returncode == 1
     assert "then run this again:  apt-get install" in done.stderr
 
 
 def test_root_with_apt_installs_the_packages(tmp_path: Path) -> None:
     """As root on Debian, Python is installed automatically; what still does not run is reported."""
-    path = lonely(tmp_path, id="echo 0", **{"apt-get": f'echo "$@" >> {tmp_path}/called'})
+    path = minimal_folder(tmp_path, id="echo 0", **{"apt-get": f'echo "$@" >> {tmp_path}/called'})
     done = helix(tmp_path, "run", path=path)
     called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
     assert called[0].startswith("update ")
@@ -131,7 +133,7 @@ def test_root_with_apt_installs_the_packages(tmp_path: Path) -> None:
 def test_a_python_without_venv_is_named(tmp_path: Path) -> None:
     """Debian splits venv off: one line names the package of that very version."""
     half = f'case "$2" in *ensurepip*) exit 1;; *) exec {sys.executable} "$@";; esac'
-    done = helix(tmp_path, "run", path=lonely(tmp_path, python3=half))
+    done = helix(tmp_path, "run", path=minimal_folder(tmp_path, python3=half))
     version = ".".join(map(str, sys.version_info[:2]))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -162,7 +164,7 @@ def test_make_offers_the_same_commands_as_helix() -> None:
     assert "\npackage-%:\n\t@./helix package $*\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def lacking(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
+def require_missing_library(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
     """Require a library that no system has, and pretend another system."""
     names = (
         SystemPart("offscreen", "libnowhere-helix.so.1", "libnowhere1", "nowhere"),
@@ -188,7 +190,7 @@ def test_missing_libraries_are_named_with_the_exact_command(
     monkeypatch: pytest.MonkeyPatch, system: dict[str, str], line: str
 ) -> None:
     """Without privileges nothing is tried: the message is a line to copy, with the system's own command."""
-    lacking(monkeypatch, system)
+    require_missing_library(monkeypatch, system)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(SetupFailed, match=f"{re.escape(line)}$"):
@@ -197,7 +199,7 @@ def test_missing_libraries_are_named_with_the_exact_command(
 
 def test_the_display_decides_which_libraries_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offscreen needs no X11 or Wayland library; a display of that kind does."""
-    lacking(monkeypatch, {"ID": "debian"})
+    require_missing_library(monkeypatch, {"ID": "debian"})
     assert qt_libraries.missing_packages("run", {}) == ["libnowhere1"]
     assert qt_libraries.missing_packages("run", {"DISPLAY": ":0"}) == ["libnowhere1", "x"]
     assert qt_libraries.missing_packages("run", {"WAYLAND_DISPLAY": "w"}) == ["libnowhere1", "wayland"]
@@ -208,7 +210,7 @@ def test_the_doctor_names_what_is_missing_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each package once, as a line to copy, and exit 1; a lock that is not installed yet is no fault."""
-    lacking(monkeypatch, {"ID": "debian", "VERSION_ID": "12"})
+    require_missing_library(monkeypatch, {"ID": "debian", "VERSION_ID": "12"})
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert commands.main(["doctor"]) == 1
     assert f"\nTo install what is missing:\n  {APT} libnowhere1 x program\n" in capsys.readouterr().out
