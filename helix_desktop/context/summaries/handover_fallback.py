@@ -27,7 +27,20 @@ _PER_SECTION = 8  # bullets
 _SENTENCE_CAP = 240  # characters
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
-_PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)
+_CLAUSE_START = (
+    r"(?:(?:^|[.;:,!?()\n])[-–—•*\s]*|\s[-–—•]\s+"
+    r"|\b(?:and|but|so|then|just|please|should|must|ok(?:ay)?|now|you)\s+)"
+)
+_NOT_HOW = r"(?!\s+(?:\w+(?:ed|wn)\b|know|understand|think|see|have|worry))"  # `never called`, `don't know`
+_PREFERS = re.compile(
+    rf"{_CLAUSE_START}(?:always|never|don['’]t|do not|avoid|keep|prefer(?:ably)?|only use|use only)\b"
+    rf"{_NOT_HOW}"
+    r"|(?<!['’]ll )(?<!\bto )\bmake sure\b|\bmust(?:n['’]t| not| never| always| only)\b"
+    r"|\b(?:you|we|it|they|this|all|each|every) must\b|\bI(?:['’]d| would)? prefer\b"
+    r"|\bI (?:don['’]t|never|always) (?:want|like)\b",
+    re.IGNORECASE,
+)
+"""How a user says how things are to be done: by a command, not by what `never` happens or is not there."""
 _TEST_PROGRAM = re.compile(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
     r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"

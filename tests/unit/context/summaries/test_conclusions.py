@@ -65,7 +65,7 @@ def test_a_conclusion_ends_its_turn() -> None:
 def test_cause_and_result_come_before_everything_else() -> None:
     """Neither the exclamation, nor code, nor the offer at the end."""
     assert texts(230) == [
-        "Root cause",
+        "Root cause:",
         "`read_block` in src/parse.py:31 stops at the last line end.",
         "It drops the rest of a file without one.",
         "What I changed:",
@@ -114,6 +114,37 @@ TWO_HALVES = (
     "The limit for retries isn't in `net/config.py` where the README says that newcomers should look for it; "
     "it is set in `net/client.py` at line 40, because the pool needs it before the settings have been read."
 )
+
+
+def test_a_row_of_a_table_says_what_its_first_cell_names() -> None:
+    """Its head says nothing alone, and neither does the number of a row."""
+    text = """## What I changed
+
+| # | File | Change |
+|---|:----:|--------|
+| 1 | `src/a.py` | Removed `load_all` (a \\| b) |
+| 2 | `src/b.py` | Fixed `read_block` |
+
+| Case | Result |
+|------|--------|
+| empty file | returns `None` now |
+"""
+    assert [sentence.text for sentence in sentences_in(text)] == [
+        "What I changed:",
+        "`src/a.py`: Removed `load_all` (a \\| b)",
+        "`src/b.py`: Fixed `read_block`",
+        "empty file: returns `None` now",
+    ]
+
+
+def test_a_heading_stands_apart_from_what_follows() -> None:
+    """One that is too long for a heading is a sentence, under no other heading."""
+    long = "Confirmed: `DetectPresence` in agent/claude.py:46 looks in the wrong folder"
+    text = f"### **Root cause**\nThe cache of the reader is never emptied.\n\nThis leads to:\n### 2. {long}\n"
+    assert [statement.text for statement in statements_in(text, 3)] == [
+        "Root cause: The cache of the reader is never emptied.",
+        long,
+    ]
 
 
 def test_both_halves_of_a_sentence_stay() -> None:
