@@ -46,8 +46,9 @@ tr = Translator("Chat")
 _LINE = 40.0  # pixels, the card's first line
 _SECOND_LINE = 25.0
 _MAX_NARROW_WIDTH = 640.0  # below, figures go to a line of their own
-_MIN_TITLE_WIDTH, _MAX_TITLE_WIDTH = 230.0, 520.0
+_MAX_TITLE_WIDTH = 520.0
 """What tool and target keep next to the figures if they need it, or these go to a line of their own."""
+_FIGURES_GAP, _TITLE_GAP = 4.0, 12.0  # behind the figures, and before them
 _TARGET_GAP = 9.0  # between tool and target
 _MAX_TARGET = 200  # characters of a target that are measured: more than a card has room for
 _MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right end
@@ -178,7 +179,8 @@ class ToolCard(RowItem):
         chips_width = sum(chip_width(style, chip.text, chip.style) + style.px(8) for chip in chips) + wide
         state_chip = _PlacedChip(translate(STATE_TEXTS[self._tool.state]), self._state_style())
         state = chip_width(style, state_chip.text, state_chip.style) + style.px(8)
-        title = width - style.px(38 + 12) - ends - state - chips_width
+        left = style.px(38)
+        title = width - left - style.px(_TITLE_GAP) - ends - state - chips_width - _FIGURES_GAP
         cramped = width < style.px(_MAX_NARROW_WIDTH) and self._subagent_strip is None
         two = bool(chips or words) and (cramped or title < self._needed_title_width())
         self._bar_height = style.px(_LINE + (_SECOND_LINE if two else 0))
@@ -186,7 +188,6 @@ class ToolCard(RowItem):
         self.hit_areas = [self._expand_area(width)] if self._can_open else []
         middle = style.px(_LINE) / 2
         right = self._place_chip(width - ends, middle, state_chip)
-        left = style.px(38)
         if two:
             self._title = QRectF(left, 0, right - left - 6, style.px(_LINE))
             line = style.px(_LINE + _SECOND_LINE / 2 - 6)
@@ -198,22 +199,18 @@ class ToolCard(RowItem):
         if two:
             self._figures = QRectF(left, line - style.px(10), right - left, style.px(20))
         else:
-            self._figures = QRectF(right - wide - 4, 0, wide, style.px(_LINE))
-            self._title = QRectF(left, 0, self._figures.x() - left - style.px(12), style.px(_LINE))
+            self._figures = QRectF(right - wide - _FIGURES_GAP, 0, wide, style.px(_LINE))
+            self._title = QRectF(left, 0, title, style.px(_LINE))
         self._place_title()
         if has_menu(self._tool):
             self.hit_areas.append(self._menu_area(width))
 
     def _needed_title_width(self) -> float:
-        """Return how wide tool and target are, between the least and the most that is kept free for them."""
-        style, min_width, max_width = (
-            self.style,
-            self.style.px(_MIN_TITLE_WIDTH),
-            self.style.px(_MAX_TITLE_WIDTH),
-        )
+        """Return how wide tool and target are, at most what is kept free for them."""
+        style = self.style
         name = style.width(self._name_line.words, self._name_line.font)
         target = style.width(self._target[:_MAX_TARGET], self._target_line.font)
-        return min(max(min_width, name + style.px(_TARGET_GAP) + target + 2), max_width)
+        return min(name + style.px(_TARGET_GAP) + target + 2, style.px(_MAX_TITLE_WIDTH))
 
     def _arrange(self, width: float) -> float:
         self._arrange_bar(width)

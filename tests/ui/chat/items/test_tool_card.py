@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
@@ -369,3 +370,28 @@ def test_a_report_of_the_model_counts_only_what_is_in_sight_anew(view: ChatView)
     model.set_token_ratio(1.0)
     assert view.grab().toImage() == by_our_count
     assert changed == []
+
+
+@pytest.mark.parametrize(
+    "target", ["a.py", "python3 -m unittest", "python3 -m unittest -v tests.test_levels"]
+)
+def test_the_bar_of_a_card_takes_a_second_line_only_where_its_words_need_it(
+    view: ChatView, target: str
+) -> None:
+    view.chat_viewport.model.reset([replace(CARD, target=target)])
+    card = laid_out_card(view)
+    cut_off, lines = [], []
+    for width in range(1_000, 640, -1):
+        card.layout(width)
+        line = card.search_text(-1)
+        assert isinstance(line, PaintedLine)
+        if line.rect.width() < card.style.width(target, line.font):
+            cut_off.append(width)
+        lines.append(card.height > 50)
+    assert not cut_off
+    assert lines == sorted(lines), "one line as long as it has room"
+    if True in lines:
+        card.layout(1_001 - lines.index(True))
+        line = card.search_text(-1)
+        assert isinstance(line, PaintedLine)
+        assert line.rect.width() - card.style.width(target, line.font) < 4, "nothing is kept free"
