@@ -103,8 +103,12 @@ def _paint_decoration(
         top = above - 2 if goes_on else rect.top()  # over the round end of the bar above
         painter.drawRoundedRect(QRectF(left, top, 3, rect.bottom() - top), 1.5, 1.5)
     if decoration.marker and line.isValid():
-        begin = rect.x() + line.x() + (line.width() if is_from_right else 0)
-        base = QPointF(begin, rect.y() + line.y() + line.ascent())
+        start = rect.x() + line.x() + (line.width() if is_from_right else 0.0)
+        if is_from_right == (block.textDirection() == Qt.LayoutDirection.RightToLeft):
+            # Inline code at its begin moves the first line; the markers of a list stand below each other.
+            indent = block.blockFormat().textIndent()
+            start += indent if is_from_right else -indent
+        base = QPointF(start, rect.y() + line.y() + line.ascent())
         _paint_marker(painter, decoration, base, document, style, is_from_right=is_from_right)
 
 

@@ -49,3 +49,20 @@ def test_the_bar_of_a_quote_is_left_of_the_numbers_in_it() -> None:
     assert bar[-1] - bar[0] > text.height - 8
     empty = [column for column in range(3, 15) if column not in dark_columns(image, 30, round(text.height))]
     assert len(empty) > 5, "between the bar and the numbers"
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("words", ["- `first`\n- second", "- `first` שני\n- שני"])
+def test_the_bullets_of_a_list_stand_below_each_other_also_before_code(words: str) -> None:
+    blocks = [block for chunk in MarkdownParser().parse(words) for block in chunk.blocks]
+    items = tuple(item for block in blocks if isinstance(block, Prose) for item in block.paragraphs)
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose(items))
+    text.layout(400)
+    image = painted(text)
+    is_from_right = "שני" in words
+    second = round(text.document.documentLayout().blockBoundingRect(text.document.lastBlock()).top())
+    edges = []
+    for top, bottom in ((0, second), (second, image.height())):
+        columns = dark_columns(image, top, bottom)
+        edges.append(max(columns) if is_from_right else min(columns))
+    assert edges[0] == edges[1]
