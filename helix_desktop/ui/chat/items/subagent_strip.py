@@ -106,8 +106,9 @@ class SubagentStrip:
             left = max(left, style.px(_LEFT) + self._phase_column_width())
             left = self._paint_gauge(painter, left, middle, status)
             left = self._paint_text(painter, left, middle, right, status.window_ratio_text, theme.muted)
-        now = wall_clock_ms()
-        left = self._paint_text(painter, left, middle, right, status.summary(now), theme.muted)
+        font, room = style.font(SMALL), right - left
+        words = status.summary(wall_clock_ms(), lambda line: style.width(line, font) + 1 <= room)
+        left = self._paint_text(painter, left, middle, right, words, theme.muted)
         if status.is_running and status.current_tool and right - left > style.px(_MIN_TOOL_WIDTH):
             rest = QRectF(left, middle - style.px(10), right - left, style.px(20))
             paint_line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -84,8 +85,16 @@ class SubagentStatus:
         """Return what it does, or how it ended."""
         return translate({**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase])
 
-    def summary(self, now_ms: int) -> str:
-        """Return its model calls, tokens, cost, and how long it works or worked, as one line of words."""
+    def summary(self, now_ms: int, fits: Callable[[str], bool] = bool) -> str:
+        """Return its model calls, tokens, cost, and how long it works or worked, as one line of words.
+
+        Where not all of it fits, the first ones are left out: half of a figure would read as another one.
+        """
+        parts = self._figures(now_ms)
+        lines = (" · ".join(parts[start:]) for start in range(len(parts)))
+        return next(filter(fits, lines), "")
+
+    def _figures(self, now_ms: int) -> list[str]:
         parts = []
         if self.steps:
             parts.append(tr.plural(self.steps, "%n model call", "%n model calls"))
@@ -97,4 +106,4 @@ class SubagentStatus:
             parts.append(format_elapsed((now_ms - self.started_at_ms) // 1000))
         if self.duration_ms:
             parts.append(format_elapsed(self.duration_ms // 1000))
-        return " · ".join(parts)
+        return parts
