@@ -106,8 +106,8 @@ def _paint_decoration(
         start = rect.x() + line.x() + (line.width() if is_from_right else 0.0)
         if is_from_right == (block.textDirection() == Qt.LayoutDirection.RightToLeft):
             # Inline code at its begin moves the first line; the markers of a list stand below each other.
-            indent = block.blockFormat().textIndent()
-            start += indent if is_from_right else -indent
+            text_indent = block.blockFormat().textIndent()
+            start += text_indent if is_from_right else -text_indent
         base = QPointF(start, rect.y() + line.y() + line.ascent())
         _paint_marker(painter, decoration, base, document, style, is_from_right=is_from_right)
 
