@@ -13,6 +13,7 @@ from helix_desktop.app.early_file_events import EarlyFileOpenEvents, event_targe
 from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
+from helix_desktop.ui.session.window_group import NO_PLACE, WindowPlace
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 
@@ -20,15 +21,16 @@ async def open_target(
     launch_target: str,
     controllers: WindowControllers,
     is_first: bool,
+    place: WindowPlace = NO_PLACE,
 ) -> None:
     """Show a launch target, see app.launch_targets; `is_first`: nothing is on screen yet.
 
-    Raises HelixError.
+    `place` is what the first window showed in the last run. Raises HelixError.
     """
     workspace_controller, external_open = controllers.workspace_controller, controllers.external_open
     from_outside = launch_target.startswith(IMPORT_PREFIX) or is_link(launch_target)
     if from_outside and is_first:
-        await workspace_controller.restore_last()
+        await workspace_controller.restore_last(place=place)
     if launch_target.startswith(IMPORT_PREFIX):
         await external_open.import_file(Path(launch_target.removeprefix(IMPORT_PREFIX)))
     elif is_link(launch_target):
@@ -36,7 +38,7 @@ async def open_target(
     elif launch_target == SAMPLE_TARGET:
         await workspace_controller.restore_last(sample=True)
     elif launch_target or is_first:
-        await workspace_controller.restore_last(Path(launch_target) if launch_target else None)
+        await workspace_controller.restore_last(Path(launch_target) if launch_target else None, place=place)
 
 
 class FileOpenEvents(QObject):

@@ -7,11 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import qasync
 from PySide6.QtWidgets import QApplication
 
@@ -26,10 +24,17 @@ from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.startup_error import show_startup_error
+from helix_desktop.app.stored_windows import (
+    StoredWindows,
+    close_gaps,
+    load_windows,
+    open_places,
+    store_windows,
+)
 from helix_desktop.app.window_context import WindowContext, create_window_context
 from helix_desktop.app.window_frame import WindowFrame, build_next_window
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.errors import InstanceNotResponding
+from helix_desktop.domain.errors import HelixError, InstanceNotResponding
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.models import DEMO_PAUSE_S
 from helix_desktop.system.clock import wall_clock_ms
@@ -41,14 +46,11 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
-from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.session.window_group import AppWindow, WindowGroup, WindowPlace
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
-
-WINDOWS = "windows"
-"""In the window state: workspaces and sessions of the windows beside the one in front, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,73 +117,118 @@ async def _run_window(
     _install_signal_handlers(asyncio.get_running_loop(), stop.set)
     controllers = wire_app(data_dir, window_context)
     services, windows = controllers.services, controllers.windows
-    beside_first = window_context.window_state.get(WINDOWS)
+    last_windows = load_windows(window_context.window_state)
 
     def follow(opened: WindowControllers) -> None:
         opened.quit_controller.move_confirmed.connect(move)
         opened.quit_controller.confirmed.connect(stop.set)
-        _save_progress(opened, window_context, marker)
+        _note_opened(opened, window_context, marker)
 
     follow(controllers)
     windows.created.connect(follow)
 
-    def start_target(text: str, is_first: bool = False) -> asyncio.Task[None]:
-        current = windows.current
-        assert isinstance(current, WindowControllers)
-        return window_context.actions.start(open_target(text, current, is_first), "begin")
-
-    def wake(text: str) -> None:
-        bring_to_front(windows.current.window)
-        start_target(text)
-
-    instance.activated.connect(wake)
-    file_events = FileOpenEvents(app, wake, window_context.actions.show_error)
-    early_targets = file_events.listen(launch.early_events) if launch.early_events else []
     start_ms = wall_clock_ms()
-    first_task = start_target(launch.target or file_events.first_target(early_targets), is_first=True)
+    targets = StartTargets(app, windows, last_windows.first)
+    first_task = targets.open_first(launch, instance)
     if crashed_run is not None:
         window_context.actions.start(
             _report_crash(crashed_run, window_context, services, data_dir.logs_dir, first_task, start_ms),
             "tell crash",
         )
-    for early_target in early_targets:
-        file_events.handle(early_target)
-    if not launch.target:
-        window_context.actions.start(reopen_windows(controllers, beside_first, first_task), "reopen windows")
+    reopening = reopen_windows(controllers, last_windows, first_task, brings_front=not targets.first)
+    reopened = window_context.actions.start(reopening, "reopen windows")
+    reopened.add_done_callback(
+        lambda task: None if task.cancelled() else _save_progress(windows, window_context)
+    )
     # It stops all threads for a moment: better now than at a key.
     window_context.actions.start(services.counter.load(), "vocabulary")
     await stop.wait()
     instance.stop_listening()
-    await shut_down(window_context, controllers)
+    # Who quits while windows are being reopened gets all of them the next time.
+    await shut_down(window_context, controllers, None if reopened.done() else last_windows)
     return tuple(relaunch_args)
 
 
-async def reopen_windows(first: WindowControllers, stored: bytes, first_task: asyncio.Task[None]) -> None:
-    """Open the windows that were open beside the one on screen when the app ended last."""
+class StartTargets:
+    """Opens what this start of the app was asked for, and what other starts and the system ask for later."""
+
+    def __init__(self, app: QApplication, windows: WindowGroup, place: WindowPlace) -> None:
+        """`place` is what the first window showed in the last run."""
+        self._windows, self._place = windows, place
+        self._file_events = FileOpenEvents(app, self.open_later, self._show_error)
+        self.first = ""
+        """The target of this start; empty for the windows of the last run."""
+
+    def open_first(self, launch: Launch, instance: SingleInstance) -> asyncio.Task[None]:
+        """Begin to open the target of this start, and listen for those that follow."""
+        instance.activated.connect(self.open_later)
+        early_targets = self._file_events.listen(launch.early_events) if launch.early_events else []
+        self.first = launch.target or self._file_events.first_target(early_targets)
+        task = self._start(self.first, is_first=True)
+        for early_target in early_targets:
+            self._file_events.handle(early_target)
+        return task
+
+    def _start(self, target: str, is_first: bool = False) -> asyncio.Task[None]:
+        current = self._windows.current
+        assert isinstance(current, WindowControllers)
+        return current.start(open_target(target, current, is_first, self._place), "begin")
+
+    def open_later(self, target: str) -> None:
+        """Open a target in the window that the user looked at last, and bring that to the front."""
+        bring_to_front(self._windows.current.window)
+        self._start(target)
+
+    def _show_error(self, error: HelixError) -> None:
+        self._windows.current.show_error(error)
+
+
+async def reopen_windows(
+    first: WindowControllers, stored: StoredWindows, first_task: asyncio.Task[None], brings_front: bool = True
+) -> None:
+    """Open the windows that were open beside the first one when the app ended last.
+
+    With `brings_front` the one that was in front then comes to the front, else the first one.
+    """
     await asyncio.wait({first_task})
-    with suppress(msgspec.MsgspecError):  # none are stored, or the file was damaged
-        sessions = msgspec.json.decode(stored, type=list[tuple[str, str]])
-        known_ids = {record.id for record in first.services.registry.list_workspaces()}
-        reopened = [place for place in sessions if place[0] in known_ids]
-        for place in reopened:
-            await first.windows.open_window(*place)
-        if reopened:
-            bring_to_front(first.window)
+    windows = first.windows
+    known_ids = {record.id for record in first.services.registry.list_workspaces()}
+    front: AppWindow = first
+    for index, place in enumerate(stored.places[1:], 1):
+        is_shown = place.session_id and any(place == opened.shown_session for opened in windows.open_windows)
+        if place.workspace_id in known_ids and not is_shown:
+            await windows.open_window(*place, is_restored=True)
+            front = windows.current if brings_front and index == stored.front else front
+    if not windows.is_only_one(first.window):
+        bring_to_front(front.window)
 
 
-def _save_progress(opened: WindowControllers, first: WindowContext, marker: RunMarker) -> None:
-    """Save which workspaces a window opens and how it looks, in case this run crashes."""
+def _note_opened(opened: WindowControllers, first: WindowContext, marker: RunMarker) -> None:
+    """Note which workspaces a window opens, in case this run crashes."""
     start = first.actions.start
-
-    def save_state(*_: object) -> None:
-        _note_windows(first, opened.windows.sessions_beside_current())
-        start(_save_window_state(first), "keep look")
-
     opened.workspace_controller.workspace_opened.connect(
         lambda workspace_id: start(asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace")
     )
-    for changed in (opened.window.layout_changed, first.appearance.changed):
-        changed.connect(save_state)
+
+
+def _save_progress(windows: WindowGroup, first: WindowContext) -> None:
+    """Save which windows are open, what they show and how they look, in case this run crashes."""
+
+    def save_state(*_: object) -> None:
+        store_windows(first.window_state, open_places(windows))
+        first.actions.start(_save_window_state(first), "keep look")
+
+    def follow(opened: WindowControllers) -> None:
+        opened.window.layout_changed.connect(save_state)
+        opened.session_controller.session_changed.connect(save_state)
+
+    for opened in windows.windows:
+        assert isinstance(opened, WindowControllers)
+        follow(opened)
+    windows.created.connect(follow)
+    windows.opened_or_closed.connect(save_state)
+    first.appearance.changed.connect(save_state)
+    save_state()
 
 
 async def _report_crash(
@@ -259,11 +306,6 @@ def _build_views(window_context: WindowContext) -> SessionViews:
     return SessionViews(chat, cache, timeline, changes, inspector)
 
 
-def _note_windows(first: WindowContext, sessions: list[tuple[str, str]]) -> None:
-    """Note for the next start what the windows beside the one in front show."""
-    first.window_state.put(WINDOWS, msgspec.json.encode(sessions))
-
-
 async def _save_window_state(window_context: WindowContext) -> None:
     """Save sizes, theme and text size for the next first frame, in case this run crashes."""
     window_context.window_state.set_appearance(
@@ -272,10 +314,15 @@ async def _save_window_state(window_context: WindowContext) -> None:
     await asyncio.to_thread(window_context.window_state.save)
 
 
-async def shut_down(window_context: WindowContext, controllers: WindowControllers) -> None:
-    """Close everything in order: the sessions on screen, tasks, services, the windows."""
+async def shut_down(
+    window_context: WindowContext, controllers: WindowControllers, last_windows: StoredWindows | None = None
+) -> None:
+    """Close everything in order: the sessions on screen, tasks, services, the windows.
+
+    `last_windows` is stored as the open windows, else those that are open are.
+    """
     windows = controllers.windows.windows
-    beside_current = controllers.windows.sessions_beside_current()
+    stored = last_windows or open_places(controllers.windows)
     for opened in windows:
         opened.window.setEnabled(False)
         if opened.settings_dialog is not None:
@@ -287,7 +334,8 @@ async def shut_down(window_context: WindowContext, controllers: WindowController
     await controllers.services.close()
     for opened in windows:
         opened.window.allow_close()
-    _note_windows(window_context, beside_current)
+    store_windows(window_context.window_state, stored)
+    close_gaps(window_context.window_state, controllers.windows)
     await _save_window_state(window_context)
     for opened in windows[1:]:
         opened.window.deleteLater()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop import APP_NAME, __version__
-from helix_desktop.app.window_state import WindowStateFile
+from helix_desktop.app.window_state import WindowStateFile, layout_name
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow
+from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 from helix_desktop.words.english import English
 from helix_desktop.words.translation import current_language
 
@@ -62,11 +64,17 @@ def build_next_window(first: WindowFrame, number: int) -> WindowFrame:
     """
     state = first.window_state
 
-    def load(name: str) -> bytes:
-        return state.get(f"{name}-{number}") or state.get(name)
+    def own_name(name: str) -> str:
+        return layout_name(name, number) if name in LAYOUT_NAMES else name
 
-    window = MainWindow(LayoutStore(load, lambda name, value: state.put(f"{name}-{number}", value)))
-    if not state.get(f"geometry-{number}"):
-        window.move(first.window.pos() + QPoint(_CASCADE_PX, _CASCADE_PX))
+    window = MainWindow(
+        LayoutStore(
+            lambda name: state.get(own_name(name)) or state.get(name),
+            lambda name, value: state.put(own_name(name), value),
+        )
+    )
+    if not state.get(own_name("geometry")):
+        corner = first.window.geometry().topLeft() + QPoint(_CASCADE_PX, _CASCADE_PX)
+        window.setGeometry(fitted_rect(QRect(corner, window.size()), free_rect(first.window)))
     window.bind_appearance(first.appearance)
     return WindowFrame(window, first.appearance, state)

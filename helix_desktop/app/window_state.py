@@ -16,6 +16,11 @@ from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES, Theme
 WINDOW_STATE_FILE = "window.toml"
 
 
+def layout_name(name: str, number: int) -> str:
+    """Return under which name a part of a window's layout is stored; windows are counted from 1."""
+    return name if number == 1 else f"{name}-{number}"
+
+
 class WindowStateFile:
     """Bytes by name. A damaged file means default sizes, no more."""
 

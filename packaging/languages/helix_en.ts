@@ -22937,6 +22937,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>Choose a session in the list, or start a new one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>Connect a model</source>
             <translation type="unfinished" />
         </message>
@@ -22973,6 +22978,11 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/found_servers.py" />
             <source>No models yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>No session open</source>
             <translation type="unfinished" />
         </message>
         <message>

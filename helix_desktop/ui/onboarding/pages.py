@@ -239,7 +239,7 @@ class WelcomePage(QWidget):
 
 
 class NoSessionPage(QWidget):
-    """A workspace without a session: one sentence, one button."""
+    """A workspace without a session on screen: one sentence, one button."""
 
     new_session_requested = Signal()
 
@@ -258,13 +258,12 @@ class NoSessionPage(QWidget):
         )
         hint.setStretch(1, 1)
         self._hint.setLayout(hint)
-        what = tr("A session is one conversation with the agent in this workspace.")
-        words = label(what, "muted", wrap=True)
+        self._words = label("", "muted", wrap=True)
         body = column(
             _left_aligned(IconTile("message-square")),
             6,
             self._title,
-            words,
+            self._words,
             8,
             _left_aligned(button),
             4,
@@ -278,9 +277,14 @@ class NoSessionPage(QWidget):
         self._keys.setText(keys)
         self._hint.setVisible(bool(keys))
 
-    def show_workspace(self, name: str) -> None:
-        """Say for which workspace."""
-        self._title.setText(tr("No sessions in {workspace} yet", workspace=name))
+    def show_workspace(self, name: str, has_sessions: bool = False) -> None:
+        """Say for which workspace, and whether its list has sessions: those that other windows show."""
+        if has_sessions:
+            self._title.setText(tr("No session open"))
+            self._words.setText(tr("Choose a session in the list, or start a new one."))
+        else:
+            self._title.setText(tr("No sessions in {workspace} yet", workspace=name))
+            self._words.setText(tr("A session is one conversation with the agent in this workspace."))
 
 
 class ClosedWorkspacePage(QWidget):

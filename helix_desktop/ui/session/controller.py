@@ -75,6 +75,7 @@ class SessionController(QObject):
         super().__init__(context.window)
         window, views, async_actions = context.window, context.views, context.async_actions
         self._window, self.views, self._async_actions = window, views, async_actions
+        self._windows = context.windows
         self.workspace: OpenWorkspace | None = None
         self.conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -189,11 +190,20 @@ class SessionController(QObject):
         self._window.jobs.show_jobs(jobs.jobs)
 
     async def show_model(self) -> None:
-        """Show which model answers now."""
+        """Show which model answers now, here and in the other windows."""
+        self._show_models()
+        self._windows.settings_changed.emit(self._window)
+        await self.refresh()
+
+    def follow_models(self) -> None:
+        """Show which model answers now, and whether something can be sent: another window changed it."""
+        self._show_models()
+        self.schedule_refresh()
+
+    def _show_models(self) -> None:
         self.model_changed.emit()
         if self.conversation is not None:
             self.composer.show_availability()
-        await self.refresh()
 
     def schedule_refresh(self) -> None:
         """Show the newest numbers within a blink, once for many changes."""

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDialog
 
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
+
+
+class WindowPlace(NamedTuple):
+    """What a window shows, by id; empty where there is none."""
+
+    workspace_id: str = ""
+    session_id: str = ""
+
+
+NO_PLACE = WindowPlace()
 
 
 class AppWindow(Protocol):
@@ -22,8 +33,8 @@ class AppWindow(Protocol):
         """The window itself."""
 
     @property
-    def shown_session(self) -> tuple[str, str]:
-        """The workspace and the session on screen; empty where there is none."""
+    def shown_session(self) -> WindowPlace:
+        """The workspace and the session on screen."""
 
     @property
     def settings_dialog(self) -> QDialog | None:
@@ -32,7 +43,7 @@ class AppWindow(Protocol):
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
         """Show a session of a workspace: a new one for None, the last one if the id is empty.
 
-        Without a workspace, show the welcome page.
+        Without a workspace, show the welcome page. An error is shown in the window.
         """
 
     async def hide_session(self) -> None:
@@ -50,6 +61,9 @@ class AppWindow(Protocol):
     def unsaved_settings(self) -> list[str]:
         """Return the titles of the settings where something was typed and not saved."""
 
+    def show_error(self, error: HelixError) -> None:
+        """Show an error in the window."""
+
     async def end_tasks(self) -> None:
         """End what the window's actions started, and start nothing more."""
 
@@ -63,6 +77,13 @@ class WindowGroup(QObject):
 
     created = Signal(object)
     """A window that was made beside the first one."""
+    opened_or_closed = Signal()
+    workspace_opened = Signal(object)
+    """A workspace was opened in one of the windows: all of them follow its sessions."""
+    lists_changed = Signal(object)
+    """Workspaces or sessions were changed in a window, which is the argument; its own lists show it."""
+    settings_changed = Signal(object)
+    """The same of trust and models."""
 
     def __init__(self, create: Callable[[int], AppWindow]) -> None:
         """`create` makes a window, not shown yet, from its number: 2 for the first beside the first one."""
@@ -113,13 +134,18 @@ class WindowGroup(QObject):
         others = self.others_with(window, workspace_id)
         return next((other for other in others if other.shown_session[1] == session_id), None)
 
-    def settings_elsewhere(self, window: MainWindow) -> QDialog | None:
-        """Return the settings window that is open over another window: two would overwrite each other."""
-        dialogs = (other.settings_dialog for other in self._open if other.window is not window)
-        return next(filter(None, dialogs), None)
+    def with_settings(self, window: MainWindow) -> AppWindow | None:
+        """Return the other window with the settings open over it: two of them would overwrite each other."""
+        others = (other for other in self._open if other.window is not window)
+        return next((other for other in others if other.settings_dialog is not None), None)
 
-    async def open_window(self, workspace_id: str = "", session_id: str | None = None) -> None:
-        """Open another window: on a session, on a new one, or without a workspace on the welcome page."""
+    async def open_window(
+        self, workspace_id: str = "", session_id: str | None = None, is_restored: bool = False
+    ) -> None:
+        """Open another window: on a session, on a new one, or without a workspace on the welcome page.
+
+        One that is restored shows the page that it showed last, others the chat.
+        """
         async with self._opening_lock:
             hidden = next((closed for closed in self._windows if closed not in self._open), None)
             app_window = hidden or self._create(len(self._windows) + 1)
@@ -129,8 +155,10 @@ class WindowGroup(QObject):
             else:
                 self._open.append(app_window)
                 self._on_opened_or_closed()
-            fit_screen(app_window.window)
-            bring_to_front(app_window.window)
+            window = app_window.window
+            fit_screen(window)
+            bring_to_front(window)
+            window.show_page(window.last_page() if is_restored else "chat")
             await app_window.show_session(workspace_id, session_id)
 
     async def close_window(self, app_window: AppWindow) -> None:
@@ -147,14 +175,11 @@ class WindowGroup(QObject):
         for other in self.others_with(window, workspace_id):
             await self.close_window(other)
 
-    def sessions_beside_current(self) -> list[tuple[str, str]]:
-        """Return the workspaces and sessions that the other open windows show."""
-        return [app_window.shown_session for app_window in self._open[:-1] if app_window.shown_session[1]]
-
     def _on_opened_or_closed(self) -> None:
         self._bind_quit_key()
         for app_window in self._open:
             app_window.window.set_one_of_several(len(self._open) > 1)
+        self.opened_or_closed.emit()
 
     def _on_activated(self, app_window: AppWindow) -> None:
         if app_window in self._open and app_window is not self.current:

@@ -17,7 +17,6 @@ from PySide6.QtGui import (
     QWhatsThisClickedEvent,
 )
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QHBoxLayout,
     QMainWindow,
@@ -432,7 +431,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         """Keep the first focus off the rail, where Qt would put it and paint a ring that nobody asked for."""
         super().showEvent(event)
-        if QApplication.focusWidget() is None:
+        if self.focusWidget() is None:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

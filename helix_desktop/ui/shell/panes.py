@@ -14,6 +14,8 @@ from helix_desktop.ui.design.style import fonts
 INSPECTOR_MIN_WINDOW_PX = 1120
 SIDEBAR_MIN_WINDOW_PX = 760
 """Widths of the window, at 100 % text, below which a pane folds away by itself."""
+LAYOUT_NAMES = ("geometry", "splitter", "sidebar", "inspector", "page", "workspace")
+"""The keys of a layout store that each window has its own values for; all windows share the others."""
 _FIRST_WIDTHS = (272, 826, 278)
 _SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.155), (350, 390)
 """Of all that is there, until the user moves a handle: a large window has room for longer titles."""

@@ -137,8 +137,13 @@ class BranchController(QObject):
         assert branch is not None  # of a session in which something is edited
         await self._workspace_controller.session_opener.open_linked_session(branch.parent)
         self._reverts.report_again(workspace, conversation.session.id, branch.parent)
+        is_shown_elsewhere = conversation is self._session_controller.conversation  # the original is
+        if is_shown_elsewhere:
+            await self._session_controller.show(workspace, None)
         await delete_session(workspace, conversation.session.id)
         self._session_controller.composer.drafts.unsaved.hide(conversation.session.id)
+        if is_shown_elsewhere:
+            await self._workspace_controller.open_workspace(workspace.id)
         await self._workspace_controller.sidebar.refresh()
         await self._show_versions()
 

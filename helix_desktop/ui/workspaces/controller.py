@@ -20,7 +20,7 @@ from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.window_group import AppWindow
+from helix_desktop.ui.session.window_group import NO_PLACE, AppWindow, WindowPlace
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -61,7 +61,8 @@ class WorkspaceController(QObject):
         self.session_opener = SessionOpener(context, session_controller, sidebar)
         self.session_opener.session_opened.connect(self._end_opening)
         self._trust, self._jobs, self._windows = trust, jobs, context.windows
-        self._listening: WeakSet[OpenWorkspace] = WeakSet()  # those that this window has shown
+        self._listening: WeakSet[OpenWorkspace] = WeakSet()  # those that were opened in any window
+        self._opened_here: WeakSet[OpenWorkspace] = WeakSet()  # those that this window has shown
         self._targets = 0  # that are opened now, of the start and of another start of the app
         self._repaired: set[str] = set()  # workspaces whose stores had to be repaired as they were opened
         self._repair_reported.connect(self._show_repair)
@@ -72,6 +73,9 @@ class WorkspaceController(QObject):
         self.session_updated.connect(sidebar.on_update)
         self.session_updated.connect(self.session_controller.note_background)
         self._connect(context)
+        self._windows.workspace_opened.connect(self._listen)
+        for workspace in self._services.open_workspaces.values():
+            self._listen(workspace)
 
     def _connect(self, context: ControllerContext) -> None:
         window, start, active = context.window, context.async_actions.start, context.active_workspace
@@ -90,8 +94,10 @@ class WorkspaceController(QObject):
         )
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
 
-    async def restore_last(self, path: Path | None = None, sample: bool = False) -> None:
-        """Show the workspace that was asked for, else the last one, else the welcome page."""
+    async def restore_last(
+        self, path: Path | None = None, sample: bool = False, place: WindowPlace = NO_PLACE
+    ) -> None:
+        """Show the workspace that was asked for, else `place`, else the last one, else the welcome page."""
         for problem in self._services.problems:
             self._async_actions.show_error(problem)
         self._targets += 1
@@ -101,7 +107,7 @@ class WorkspaceController(QObject):
             elif path is not None:
                 await self.open_folder(path)
             else:
-                await self._open_last()
+                await self._open_last(place)
         finally:
             self._targets -= 1
             await asyncio.sleep(0)  # the other targets of the start begin now
@@ -109,14 +115,13 @@ class WorkspaceController(QObject):
             if is_waiting and not self._targets:  # none could be opened
                 self.show_welcome()
 
-    async def _open_last(self) -> None:
+    async def _open_last(self, place: WindowPlace) -> None:
         listed = [record.id for record in self._services.registry.list_workspaces()]
-        last = next(
-            (workspace_id for workspace_id in self._services.settings.recent if workspace_id in listed),
-            listed[0] if listed else "",
-        )
+        candidates = (place.workspace_id, *self._services.settings.recent, *listed)
+        last = next((workspace_id for workspace_id in candidates if workspace_id in listed), "")
         if last:
-            await self.open_workspace(last)
+            session_id = place.session_id if last == place.workspace_id else ""
+            await self.open_workspace(last, session_id=session_id)
             if self.session_controller.conversation is not None:
                 self._window.show_page(self._window.last_page())
         else:
@@ -234,7 +239,7 @@ class WorkspaceController(QObject):
             self._window.switcher.show_opening(workspace_id, "")
         if self._active_workspace.id != workspace_id:
             return
-        if workspace not in self._listening:
+        if workspace not in self._opened_here:
             await self._on_opened(workspace, record)
         try:
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
@@ -255,8 +260,8 @@ class WorkspaceController(QObject):
 
     async def _on_opened(self, workspace: OpenWorkspace, record: WorkspaceRecord) -> None:
         """Start what goes on in a workspace that was opened for the first time in this run."""
-        self._listening.add(workspace)
-        workspace.listen(lambda session_id, update: self.session_updated.emit(workspace, session_id, update))
+        self._opened_here.add(workspace)
+        self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.banners)
         if workspace.id in self._windows.started_workspaces:
@@ -266,6 +271,14 @@ class WorkspaceController(QObject):
         start, rule = self._async_actions.start, RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
+
+    def _listen(self, workspace: OpenWorkspace) -> None:
+        """Follow the sessions of a workspace, whichever window shows it."""
+        if workspace not in self._listening:
+            self._listening.add(workspace)
+            workspace.listen(
+                lambda session_id, update: self.session_updated.emit(workspace, session_id, update)
+            )
 
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
@@ -306,6 +319,7 @@ class WorkspaceController(QObject):
         other = self.other_window_with(workspace_id, session_id)
         bring_to_front(self._window if other is None else other.window)
         if other is not None:
+            other.window.show_page("chat")
             return
         if self._active_workspace.id != workspace_id:
             await self.open_workspace(workspace_id, session_id=session_id)

@@ -47,7 +47,7 @@ class ExternalOpenController:
         self._window, self._services = context.window, context.services
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._navigation, self._import_export = navigation, import_export
-        self._is_asking = False
+        self._is_asking, self._windows = False, context.windows
         start = context.async_actions.start
         import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
         self._window.drops.archive_dropped.connect(lambda path: start(self.import_file(Path(path)), "import"))
@@ -71,6 +71,9 @@ class ExternalOpenController:
         link = parse_link(text)
         record = self._find_workspace(link)
         if record.id not in self._services.open_workspaces and not await self._may_open(record):
+            return
+        if link.session_id and self._windows.other_with(self._window, record.id, link.session_id) is not None:
+            await self._workspace_controller.open_in_front(record.id, link.session_id)
             return
         if self._active_workspace.id != record.id or record.id not in self._services.open_workspaces:
             await self._workspace_controller.open_workspace(record.id)

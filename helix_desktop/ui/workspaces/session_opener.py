@@ -73,7 +73,7 @@ class SessionOpener(QObject):
             self.session_opened.emit()
             await self._session_controller.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
-            self._window.no_session.show_workspace(name)
+            self._window.no_session.show_workspace(name, has_sessions=bool(await workspace.sessions()))
             self._window.show_center_page("empty")
         else:
             conversation = await workspace.open_session(session_id)

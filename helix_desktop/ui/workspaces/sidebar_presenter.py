@@ -55,12 +55,12 @@ class SidebarPresenter(QObject):
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self._session_controller = session_controller
+        self._session_controller, self._windows = session_controller, context.windows
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(
-            lambda: self._async_actions.start(self.refresh(), "refresh sidebar")
+            lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
         )
         session_controller.composer.attachments.content_stored.connect(self.schedule_refresh)
         sessions = context.window.sidebar.session_list
@@ -79,7 +79,11 @@ class SidebarPresenter(QObject):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
-        """Show workspaces and sessions as they are now."""
+        """Show workspaces and sessions as they are now: something changed them here. Others follow."""
+        self._windows.lists_changed.emit(self._window)
+        await self._refresh()
+
+    async def _refresh(self) -> None:
         workspace = self._active_workspace.opened
         complete = await self._show_sessions(workspace)
         self.show_workspaces()
@@ -142,7 +146,7 @@ class SidebarPresenter(QObject):
         try:
             with suppress(StoreClosed):
                 if await workspace.usage.recount_missing():
-                    await self.refresh()
+                    await self._refresh()
         finally:
             self._recounting.discard(workspace.id)
 

@@ -25,7 +25,7 @@ class TrustController(QObject):
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._session_controller, self._sidebar = session_controller, sidebar
-        self._async_actions = context.async_actions
+        self._async_actions, self._windows = context.async_actions, context.windows
         self._pending: set[str] = set()  # workspaces that are asked about, or will be
         self._one_question = asyncio.Lock()
         self._strip = context.views.chat.trust_strip
@@ -70,6 +70,7 @@ class TrustController(QObject):
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder; without trust, what runs there is stopped."""
         await self._services.set_trusted(workspace_id, trusted)
+        self._windows.settings_changed.emit(self._window)
         self.show()
         self._session_controller.composer.show_availability()
         self._session_controller.schedule_refresh()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
 from PySide6.QtWidgets import QDialog
 
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.approvals import ApprovalController
@@ -27,6 +32,7 @@ from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn_commands import TurnCommands
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.session.view_state import ViewStateController
+from helix_desktop.ui.session.window_group import WindowPlace
 from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
@@ -70,6 +76,8 @@ class WindowControllers:
         self.workspace_controller = WorkspaceController(
             context, self.session_controller, self.sidebar, self.trust, self.jobs
         )
+        context.windows.lists_changed.connect(self._follow_lists)
+        context.windows.settings_changed.connect(self._follow_settings)
         self._add_session_controllers(context)
         self._add_workspace_controllers(context)
         self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance)
@@ -105,10 +113,11 @@ class WindowControllers:
         PromptFileActions(context, session)
 
     @property
-    def shown_session(self) -> tuple[str, str]:
-        """Return the workspace and the session on screen; empty where there is none."""
+    def shown_session(self) -> WindowPlace:
+        """Return the workspace and the session on screen."""
         conversation = self.session_controller.conversation
-        return self.active_workspace.id, conversation.session.id if conversation is not None else ""
+        session_id = conversation.session.id if conversation is not None else ""
+        return WindowPlace(self.active_workspace.id, session_id)
 
     @property
     def settings_dialog(self) -> QDialog | None:
@@ -118,12 +127,16 @@ class WindowControllers:
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
         """Show a session of a workspace: a new one for None, the last one if the id is empty.
 
-        Without a workspace, show the welcome page.
+        Without a workspace, show the welcome page. An error is shown in the window.
         """
+        await self.start(self._show_session(workspace_id, session_id), "show session")
+
+    async def _show_session(self, workspace_id: str, session_id: str | None) -> None:
         if workspace_id:
             await self.workspace_controller.open_workspace(workspace_id, session_id=session_id)
         else:
             self.workspace_controller.show_welcome()
+            await self.sidebar.refresh()
 
     def show_event(self, seq: int, mark: str) -> None:
         """Show an event of the session on screen in the chat, and mark some words there."""
@@ -135,8 +148,30 @@ class WindowControllers:
 
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
+        for banner_id in self.window.banners.banner_ids():  # seen, and not for who opens the window next
+            self.window.banners.remove(banner_id)
+        self.window.sidebar.search.clear()
         self.active_workspace.id, self.workspace_controller.session_opener.requested_ids = "", ("", "")
         await self.session_controller.show(None, None)
+
+    def start(self, coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Begin something that this window was asked for; an error is shown in it."""
+        return self._async_actions.start(coroutine, name)
+
+    def show_error(self, error: HelixError) -> None:
+        """Show an error in the window."""
+        self._async_actions.show_error(error)
+
+    def _follow_lists(self, window: object) -> None:
+        """Show workspaces and sessions as another window left them."""
+        if window is not self.window and self.window.isVisible():
+            self.sidebar.schedule_refresh()
+
+    def _follow_settings(self, window: object) -> None:
+        """Show trust and models as another window left them."""
+        if window is not self.window and self.window.isVisible():
+            self.trust.show()
+            self.session_controller.follow_models()
 
     async def save_drafts(self) -> list[UnsavedDraft]:
         """Store what the user wrote; return what can't be stored."""

@@ -8,10 +8,24 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.app.run import WINDOWS, reopen_windows
+from helix_desktop.app.file_open_events import open_target
+from helix_desktop.app.run import StartTargets, reopen_windows
+from helix_desktop.app.stored_windows import load_windows
+from helix_desktop.services.links import Link
+from helix_desktop.ui.chat.actions import EditMessage
+from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.session.window_group import NO_PLACE
+from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -25,7 +39,7 @@ async def _new_window(rig: WindowRig) -> WindowControllers:
     await until(lambda: len(windows.open_windows) == count + 1, "another window")
     opened = windows.current
     assert isinstance(opened, WindowControllers)
-    await until(lambda: bool(opened.shown_session[1]), "its session")
+    await until(lambda: _row_of(opened, opened.shown_session.session_id), "its session in its list")
     return opened
 
 
@@ -104,27 +118,58 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
     windows = rig.wiring.windows
     other = next(opened for opened in windows.open_windows if opened.window is not rig.window)
     assert isinstance(other, WindowControllers)
-    await other.settings.show("about")
-    await rig.wiring.settings.show("providers")
-    assert rig.wiring.settings_dialog is None
-    assert other.settings_dialog is not None
-    other.settings.close()
+    await other.settings.show("providers")
+    await rig.wiring.settings.show("about")
+    assert rig.wiring.settings_dialog is not None
+    assert other.settings_dialog is None
+    rig.wiring.settings.close()
     await rig.wiring.workspace_controller.reopen(rig.wiring.shown_session[0])
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
 
 
-async def test_a_restart_opens_the_windows_again(qapp: QApplication, tmp_path: Path) -> None:
+async def _restart(rig: WindowRig) -> None:
+    """Open the windows of the last run, as a start does."""
+    stored = load_windows(rig.context.window_state)
+    restored = rig.wiring.workspace_controller.restore_last(place=stored.first)
+    await reopen_windows(rig.wiring, stored, rig.context.actions.start(restored, "restore"))
+
+
+async def test_a_restart_opens_each_window_as_it_was(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         second = await _new_window(rig)
-        shown = {rig.wiring.shown_session, second.shown_session}
+        await rig.open_folder("other")
+        third = await _new_window(rig)
+        third.window.show_page("changes")
+        places = [opened.shown_session for opened in (rig.wiring, second, third)]
+        second.window.resize(700, 500)
+        second.window.activateWindow()
+        await until(lambda: rig.wiring.windows.current is second, "the second window in front")
     async with open_window(qapp, tmp_path) as rig:
-        start = rig.context.actions.start
-        first_task = start(rig.wiring.workspace_controller.restore_last(), "restore")
-        await reopen_windows(rig.wiring, rig.context.window_state.get(WINDOWS), first_task)
-        assert {opened.shown_session for opened in rig.wiring.windows.open_windows} == shown
-        await until(rig.window.isActiveWindow, "the first window in front")
+        await _restart(rig)
+        windows = rig.wiring.windows
+        assert [opened.shown_session for opened in windows.windows] == places
+        await until(windows.windows[1].window.isActiveWindow, "the second window in front")
+        assert windows.windows[1].window.width() == 700
+        assert [opened.window.page() for opened in windows.windows] == ["chat", "chat", "changes"]
+
+
+async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        second = await _new_window(rig)
+        second.window.resize(700, 500)
+        places = second.shown_session
+        rig.window.close()
+        await until(lambda: not rig.window.isVisible(), "the first window closed")
+    async with open_window(qapp, tmp_path) as rig:
+        await _restart(rig)
+        assert rig.wiring.windows.is_only_one(rig.window)
+        assert rig.wiring.shown_session == places
+        assert rig.window.width() == 700
 
 
 async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path) -> None:
@@ -143,3 +188,144 @@ async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path)
         QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: len(agreed) > 1, "Ctrl+Q in the first window")
         assert agreed == ["second", "first"]
+
+
+async def test_a_window_follows_what_happens_in_another_one(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        second = await _new_window(rig)
+        await rig.open_folder("other")
+        names = [button.workspace.name for button in second.window.rail.findChildren(WorkspaceButton)]
+        await until(lambda: _workspace_names(second) == ["other", "project"], f"the new workspace in {names}")
+        await _check_a_session_that_waits_elsewhere(rig, second)
+        await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
+        await _check_deleting_and_restoring(rig, second)
+        await _check_trust_and_models(rig, second)
+
+
+def _workspace_names(window_controllers: WindowControllers) -> list[str]:
+    buttons = window_controllers.window.rail.findChildren(WorkspaceButton)
+    return sorted(button.workspace.name for button in buttons)
+
+
+async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: WindowControllers) -> None:
+    """A window that never showed a workspace says when a session of it waits, and when none does any more."""
+    asking = replies_in_order(StreamedReply(Call("run_command", '{"command": "true"}')), text_reply("Ended."))
+    async with ChatServer(asking) as server:
+        await rig.use_server(server)
+        rig.type_message("Run it.")
+        await until(lambda: "waits for you" in second.window.windowTitle(), "the waiting session")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+        await until(lambda: "waits for you" not in second.window.windowTitle(), "none that waits")
+
+
+async def _check_deleting_and_restoring(rig: WindowRig, second: WindowControllers) -> None:
+    """The other window lists a session that is deleted and restored as this one does."""
+    session_id = rig.wiring.shown_session.session_id
+    await until(lambda: _row_of(second, session_id), "the session in the list of the other window")
+    rig.window.sidebar.session_deleted.emit(session_id)
+    await until(lambda: not _row_of(second, session_id), "the session out of the list of the other window")
+    assert rig.window.no_session.isVisible()
+    assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
+    rig.window.sidebar.session_list.undo_requested.emit()
+    await until(lambda: _row_of(second, session_id), "the session back in both lists")
+
+
+async def _check_trust_and_models(rig: WindowRig, second: WindowControllers) -> None:
+    """The other window can send as soon as the folder is trusted here, and names the model chosen here."""
+    workspace_id = second.shown_session.workspace_id
+    composer, strip = (
+        second.session_controller.composer.widget,
+        second.session_controller.views.chat.trust_strip,
+    )
+    await rig.wiring.trust.set_trusted(workspace_id, False)
+    assert strip.isVisible()
+    assert not composer.editor.isEnabled()
+    await rig.wiring.trust.set_trusted(workspace_id, True)
+    assert not strip.isVisible()
+    assert composer.editor.isEnabled()
+    async with ChatServer(lambda _: text_reply("Hello.")) as server:
+        await rig.use_server(server, model="tiny")
+        assert "tiny" in composer.model_button.text()
+
+
+async def test_what_comes_from_outside_opens_in_the_window_that_has_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        place = rig.wiring.shown_session
+        await rig.run_turn("Say hello.")
+        rig.window.show_page("changes")
+        second = await _new_window(rig)
+        link = Link(place.workspace_id, session_id=place.session_id).text
+        (tmp_path / "other").mkdir()
+        rig.wiring.services.registry.add(tmp_path / "other", trusted=True)
+        await second.workspace_controller.open_folder(tmp_path / "other")
+        places = second.shown_session
+        second.window.show_page("cache")
+        await open_target(link, second, is_first=False)
+        await until(rig.window.isActiveWindow, "the window that shows the session")
+        assert rig.window.page() == "chat"
+        assert (second.shown_session, second.window.page()) == (places, "cache")
+
+
+async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_path: Path) -> None:
+    """The window that the user looked at shows it, and a closed window comes back as a new one."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        second = await _new_window(rig)
+        targets = StartTargets(qapp, rig.wiring.windows, NO_PLACE)
+        second.window.show_page("cache")
+        second.window.sidebar.search.setText("words")
+        targets.open_later("helix:nothing")
+        await until(second.window.banners.banner_ids, "the error in the window in front")
+        assert not rig.window.banners.banner_ids()
+        second.window.close()
+        await until(lambda: not second.window.isVisible(), "the second window closed")
+        moved = rig.wiring.shown_session.session_id
+        await rig.run_turn("Say hello.")
+        rig.window.sidebar.session_list.window_requested.emit(moved)
+        await until(lambda: second.shown_session.session_id == moved, "the session in the window")
+        assert not second.window.banners.banner_ids()
+        assert second.window.sidebar.search.text() == ""
+        assert second.window.page() == "chat"
+
+
+async def test_settings_open_over_the_window_that_asks_unless_something_is_not_saved(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        second = await _new_window(rig)
+        await second.settings.show("instructions")
+        second.settings.dialog.instructions.workspace.text.setPlainText("Answer in short sentences.")
+        assert second.unsaved_settings()
+        rig.window.remedy_requested.emit("enter_key")
+        await asyncio.sleep(0.1)
+        assert rig.wiring.settings_dialog is None
+        assert second.settings_dialog is not None
+        assert not rig.wiring.unsaved_settings()
+
+
+async def test_canceling_an_edit_of_a_session_that_another_window_shows(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The other window comes to the front; this one goes on with another session."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        original = rig.wiring.shown_session.session_id
+        await rig.run_turn("Say hello.")
+        rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+        await until(lambda: rig.wiring.shown_session.session_id != original, "the branch")
+        branch = rig.wiring.shown_session.session_id
+        await until(lambda: _row_of(rig.wiring, branch), "the branch in the list")
+        rig.window.sidebar.session_list.window_requested.emit(original)
+        await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
+        second = rig.wiring.windows.current
+        await until(lambda: second.shown_session.session_id == original, "the original there")
+        rig.window.banners.action_clicked.emit("editing", "cancel")
+        await until(lambda: not _row_of(rig.wiring, branch), "the branch out of the list")
+        assert rig.wiring.shown_session.session_id not in {branch, original}
+        assert second.shown_session.session_id == original

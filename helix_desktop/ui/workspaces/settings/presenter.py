@@ -278,14 +278,20 @@ class SettingsPresenter(QObject):
         return conversation.model.label.partition("/")[0] if conversation is not None else ""
 
     def _open(self, page: SettingsPage) -> None:
-        self._async_actions.start(self.show(page), "settings")
+        self._async_actions.start(self._show_page(page), "settings")
 
-    async def show(self, page: SettingsPage) -> None:
-        """Open the window on one page, and fill that; the others are filled when the user goes there."""
-        elsewhere = self._context.windows.settings_elsewhere(self._window)
-        if elsewhere is not None:
-            bring_to_front(elsewhere)
-            return
+    async def show(self, page: SettingsPage) -> bool:
+        """Open the window on one page, and fill that; the others are filled when the user goes there.
+
+        The settings over another app window close. If something in them isn't saved, they come to the front
+        instead, and the result is False.
+        """
+        other = self._context.windows.with_settings(self._window)
+        if other is not None and other.settings_dialog is not None:
+            if other.unsaved_settings():
+                bring_to_front(other.settings_dialog)
+                return False
+            other.settings_dialog.close()
         dialog = self.dialog
         self._filled.clear()
         dialog.show_page(page)
@@ -294,22 +300,26 @@ class SettingsPresenter(QObject):
         dialog.show()
         dialog.raise_()
         await self._fill(page)
+        return True
+
+    async def _show_page(self, page: SettingsPage) -> None:
+        await self.show(page)
 
     async def _show_provider(self, name: str) -> None:
-        await self.show("providers")
-        self._providers.select(name)
+        if await self.show("providers"):
+            self._providers.select(name)
 
     async def _add_provider(self) -> None:
-        await self.show("providers")
-        self.dialog.providers.add()
+        if await self.show("providers"):
+            self.dialog.providers.add()
 
     async def _add_key(self, key: str) -> None:
-        await self.show("providers")
-        self._providers.add_key(key)
+        if await self.show("providers"):
+            self._providers.add_key(key)
 
     async def _enter_key(self, provider: str) -> None:
-        await self.show("providers")
-        self._providers.enter_key(provider)
+        if await self.show("providers"):
+            self._providers.enter_key(provider)
 
     async def _save_enter_sends(self, enter_sends: bool) -> None:
         self._session_controller.composer.widget.enter_sends = enter_sends
