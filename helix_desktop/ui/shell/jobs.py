@@ -85,6 +85,11 @@ class _JobLine(QWidget):
         """Leave the words more room where another job is in the line."""
         self._bar.setFixedWidth(56 if is_paired else 120)
 
+    def needed_width(self) -> int:
+        """Return the width in pixels at which its words are whole."""
+        layout = self.layout()
+        return self._text.full_width() + (layout.minimumSize().width() if layout is not None else 0)
+
     def show_job(self, job: JobRow) -> None:
         self._job = job
         self._text.set_full_text(job.text)
@@ -102,6 +107,16 @@ class _JobLine(QWidget):
             self.pause_requested.emit(self._job.id, self._job.pause_action == "pause")
         else:
             self.cancelled.emit(self._job.id)
+
+
+def _left_share(room: int, left: int, right: int) -> int:
+    """Return how much of the room the left one of two gets: half, but what the other has no use for, too."""
+    half = room // 2
+    if left > half >= right:
+        return min(left, room - right)
+    if right > half >= left:
+        return max(room - right, left)
+    return half
 
 
 class JobLines(Themed, QWidget):
@@ -166,6 +181,12 @@ class JobLines(Themed, QWidget):
             is_alone = columns == 1 or (index == len(lines) - 1 and not index % columns)
             line.set_paired(columns > 1)
             self._grid.addWidget(line, index // columns, index % columns, 1, 2 if is_alone else 1)
+        if columns > 1:
+            paired = lines[: len(lines) // 2 * 2]
+            left, right = (max(line.needed_width() for line in paired[at::2]) for at in range(2))
+            share = _left_share(self.width(), left, right)
+            self._grid.setColumnStretch(0, share)
+            self._grid.setColumnStretch(1, self.width() - share)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""
