@@ -10,6 +10,12 @@ from itertools import zip_longest
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.markdown_lines import (
+    is_table_row,
+    row_text,
+    without_bold,
+    without_heading_mark,
+)
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
 
@@ -25,11 +31,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[\u3002\u
 _PAUSE = re.compile(r"(?:\n|[.!?]\s)(?=\s*\S)")  # behind it a message can be read without what comes before
 _FENCE = re.compile(r"^[^\S\n]*```", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6} +(.*)|\*\*([^*]+)\*\*:?$|([^|`.!?]*:)$")
-_HEADING_MARK = re.compile(r"\A#{1,6} +")
 _LISTED = re.compile(r"\A(?:[-*•]|\d{1,3}[.)]) ")
-_BOLD = re.compile(r"(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
 _RULER = re.compile(r"[-|:=*_~\s]*$")
-_CELL_END = re.compile(r"(?<!\\)\|")
 _NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
 _CLAUSE_END = re.compile(
     r"(?<=[;:.!?])\s+(?=\S)|\s+(?=[–—]\s)|(?<=,)\s+(?=(?:but|and|because|since|so|which|while|not|it|then)\b)"
@@ -105,9 +108,9 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
             lead, before = len(found), -1
             found.append(Sentence(heading))
         else:
-            prose = _HEADING_MARK.sub("", line)
+            prose = without_heading_mark(line)
             lead = lead if prose == line else -1  # a heading that is too long for one
-            for part in _SENTENCE_END.split(_without_bold(prose)):
+            for part in _SENTENCE_END.split(without_bold(prose)):
                 needs = before if before >= 0 and _NEEDS_SUBJECT.match(part) else lead
                 found.append(_sentence(part, needs, found[lead].text if lead >= 0 else ""))
                 if part.endswith(":"):
@@ -307,30 +310,16 @@ def _prose_lines(text: str) -> Iterator[str]:
             in_code = not in_code
             yield ""
         elif not in_code and not _RULER.match(line):
-            is_row = line.lstrip().startswith("|")
-            if not is_row:
+            if not is_table_row(line):
                 yield " ".join(line.split())
-            elif not (following.lstrip().startswith("|") and _RULER.match(following)):
-                yield _row_text(line)
-
-
-def _row_text(line: str) -> str:
-    """Return a row of a table as a sentence: what its first cell names, and what the others say of it."""
-    cells = [" ".join(cell.split()) for cell in _CELL_END.split(line)]
-    first, *others = [cell for cell in cells if cell] or [""]
-    if first.isdecimal() and len(others) > 1:  # the row's number
-        first, *others = others
-    return f"{first}: {'; '.join(others)}" if others else first
-
-
-def _without_bold(line: str) -> str:
-    return _BOLD.sub(r"\1", line) if "**" in line else line
+            elif not (is_table_row(following) and _RULER.match(following)):
+                yield row_text(line)
 
 
 def _heading(line: str) -> str | None:
     """Return a heading as it stands before a sentence; None if a line is none, or too long for one."""
     match = _HEADING.match(line)
-    heading = _without_bold(next(filter(None, match.groups()), "").strip()) if match else ""
+    heading = without_bold(next(filter(None, match.groups()), "").strip()) if match else ""
     if not 0 < len(heading) <= _LEAD_CHARS:
         return None
     return heading if heading.endswith((":", ".", "!", "?")) else f"{heading}:"

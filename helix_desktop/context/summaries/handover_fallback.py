@@ -223,8 +223,7 @@ def _preferences_in(text: str) -> list[str]:
     """Return how the user wants things done: a short message whole, of a long one its rules."""
     if len(text) <= _SENTENCE_CAP or not _PREFERS.search(text):
         return [text] if _PREFERS.search(text) else []
-    rules = (line.removeprefix("- ") for line in instructions_in(text) if not line.startswith("#"))
-    return [*islice(filter(_PREFERS.search, rules), _OF_OTHERS)]
+    return [*islice(filter(_PREFERS.search, instructions_in(text)), _OF_OTHERS)]
 
 
 def _sentence(text: str) -> str:

@@ -19,6 +19,7 @@ from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
+from helix_desktop.context.summaries.markdown_lines import plain_sentence
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
@@ -50,6 +51,12 @@ _RULE = re.compile(
     r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|should(?:n['’]t)?|shall|may not|cannot|forbidden)\b",
     re.IGNORECASE,
 )
+_NO_RULE = re.compile(
+    r"\b(?:never|always) \w+(?:ed|[^s]s)\b|\bshould I\b"
+    r"|\bI (?:don['’]t|do not) (?:know|recall|remember|have|understand|see|think)\b",
+    re.IGNORECASE,
+)
+"""What happens or is not there: `never called`, `always lists`, `I don't know`."""
 _NEGATION = re.compile(
     r"\b(?:never|not|no|none|nothing|without|avoid(?:s|ed)?|forbid(?:s|den)?|forbade|refus\w+|cannot"
     r"|(?:do|does|did|must|should|would|could|can|wo|is|are|was|were)n['’]t)\b",
@@ -314,8 +321,9 @@ def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mappin
 def instructions_in(text: str) -> Iterator[str]:
     """Yield the sentences of a user's message that set a rule, on one line each."""
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
-        line = " ".join(sentence.split())
-        if len(line) > 8 and not line.endswith("?") and _RULE.search(line):  # noqa: PLR2004 - shorter ones name nothing
+        line = plain_sentence(" ".join(sentence.split()))
+        is_long = len(line) > 8 and not sentence.startswith("#")  # noqa: PLR2004 - shorter ones name nothing
+        if is_long and not line.endswith(("?", ":")) and _RULE.search(_NO_RULE.sub("", line)):
             yield _shortened(line)
 
 
@@ -334,7 +342,8 @@ def _sentence_around(text: str, match: re.Match[str]) -> str:
         opening, start = "… ", start.partition(" ")[2] or start
     if len(end) == _AROUND_CHARS:
         closing, end = "…", end.rpartition(" ")[0] or end
-    return f"{opening}{' '.join(f'{start}{match[0]}{end}'.split())}{closing}"
+    sentence = " ".join(f"{start}{match[0]}{end}".split())
+    return f"{opening}{sentence if opening else plain_sentence(sentence)}{closing}"
 
 
 def _plain_number(text: str) -> str:

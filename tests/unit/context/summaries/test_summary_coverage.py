@@ -180,9 +180,10 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
 
 
 def test_instructions_are_sentences_that_set_a_rule() -> None:
-    """Each on its own; what only asks or tells is none."""
+    """Each on its own; what only asks or tells, or heads others, is none."""
     text = "Look at the parser. You must keep Python 3.9!\n- don't rename files\nMust it work without a net?"
-    assert list(instructions_in(text)) == ["You must keep Python 3.9!", "- don't rename files"]
+    text += "\n## Must have\nKeep in mind:\nI don't know why `run` is never called.\nThe hook never fires."
+    assert list(instructions_in(text)) == ["You must keep Python 3.9!", "don't rename files"]
 
 
 def test_facts_added_one_by_one_are_those_of_all() -> None:
