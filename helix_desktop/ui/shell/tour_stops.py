@@ -179,8 +179,10 @@ class _LeftOutput:
         area = self._view.viewport()
         if index is None or row is None or not area.isVisible():
             return QRect()
-        left, width = self._view.chat_viewport.column.left, self._view.chat_viewport.column.width
-        place = QRect(int(left), int(row.y), int(width), int(row.height)) & area.rect()
+        viewport = self._view.chat_viewport
+        gap = viewport.item_cache.gap(index)  # above the card, where nothing is to see
+        left, width = viewport.column.left, viewport.column.width
+        place = QRect(int(left), int(row.y + gap), int(width), int(row.height - gap)) & area.rect()
         return QRect(area.mapToGlobal(place.topLeft()), place.size())
 
     def _index(self) -> int | None:

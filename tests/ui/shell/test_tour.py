@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QWidget
 
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.onboarding.tour import Tour, place_next_to
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -57,6 +58,16 @@ def _check_place(rig: WindowRig, tour: Tour) -> None:
     assert not callout.geometry().intersects(callout.target)
 
 
+def _has_card_at(rig: WindowRig, target: QRect) -> bool:
+    """Return True if a card of the chat has just this place, without the gap above it."""
+    cards = [card for card in rig.window.findChildren(RowWidget) if card.isVisible()]
+    places = (QRect(card.mapTo(rig.window, QPoint(0, 0)), card.size()) for card in cards)
+    return any(
+        abs(place.top() - target.top()) <= 1 and abs(place.bottom() - target.bottom()) <= 1
+        for place in places
+    )
+
+
 @pytest.mark.qt_loop
 async def test_the_stops_are_counted_right_from_the_first_one(qapp: QApplication, tmp_path: Path) -> None:
     """A session in which nothing has left the context has one stop less."""
@@ -93,6 +104,7 @@ async def test_the_sample_begins_with_the_tour_until_it_is_closed(qapp: QApplica
             await until(tour.ring.isVisible, "what is explained is marked")
             stops.append(tour.stop)
             _check_place(rig, tour)
+            assert tour.stop != "marker" or _has_card_at(rig, tour.callout.target)
             assert tour.callout.accessibleName()
             _press(tour, Qt.Key.Key_Return)
         assert stops == ["gauge", "marker", "cache", "timeline", "inspector"]
