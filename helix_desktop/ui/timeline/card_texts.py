@@ -171,6 +171,13 @@ def fold_card_text(card: FoldCard) -> str:
     return tr.plural(card.steps, "%n step noted", "%n steps noted")
 
 
+def fold_heading(card: FoldCard) -> str:
+    """Return the name that undo and parts of a change use for a note, and what became of how many steps."""
+    if card.kind == "truncate":  # its name would say the same twice
+        return fold_card_text(card)
+    return f"{_fold_title(card)} · {fold_card_text(card)}"
+
+
 def running_text(what: Attempt) -> str:
     """Return what is under way."""
     return tr("Compacting") if what == "handover" else tr("Noting older messages")

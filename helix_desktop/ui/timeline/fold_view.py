@@ -14,7 +14,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.timeline.card_data import FoldCard
-from helix_desktop.ui.timeline.card_texts import card_title, fold_card_text
+from helix_desktop.ui.timeline.card_texts import card_title, fold_card_text, fold_heading
 from helix_desktop.ui.timeline.cards import CardSignals, index_pill, rewrite_row
 from helix_desktop.words.numbers import format_token_change
 from helix_desktop.words.rewrite_explanations import explain_noted
@@ -55,7 +55,7 @@ class FoldView(Card):
         card = self._card
         tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
         icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
-        return rewrite_row(icon, TextLine(fold_card_text(card), 13, 500, role), card, self._signals, now_ms)
+        return rewrite_row(icon, TextLine(fold_heading(card), 13, 500, role), card, self._signals, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import TextRole, Themed
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
@@ -59,7 +59,6 @@ from helix_desktop.ui.timeline.preview_texts import preview_status_text
 from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import about_tokens, looking_at_text
@@ -69,6 +68,7 @@ tr = Translator("Timeline")
 
 LineCard: TypeAlias = SweepCard | PlacedCard | ManualActionCard | FormCard | FailureCard | UndoCard
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
+_CAPTION_ROLES: tuple[TextRole, TextRole] = ("muted", "faint")  # what the chart's figure is of, and a note
 
 
 class Timeline(Themed, QWidget):
@@ -221,9 +221,9 @@ class Timeline(Themed, QWidget):
     def _spark_card(self) -> QWidget:
         card = CardFrame((16, 11, 12, 8), 4)
         self._used = TextLine("", 13, 600)
-        self._window_text = TextLine("", 12, role="muted")
+        self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
         self._share = Pill("", "accent")
-        numbers = FlowBox([self._used, self._window_text])
+        numbers = FlowBox([self._used, *self._captions])
         self._topic = HelpLink("undo")
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
@@ -285,17 +285,23 @@ class Timeline(Themed, QWidget):
         self.now_button.setVisible(step is not None)
         if step is not None:
             self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
-            sent = tr("tokens sent") if step.tokens else ""  # the chart's point has the answer, too
-            self._window_text.set_text(dotted((sent, looking_at_text(replace(step, tokens=0)))))
+            # The chart's point has the answer, too.
+            sent = tr("tokens sent") if step.tokens else ""
+            self._show_captions(sent, looking_at_text(replace(step, tokens=0)))
             return
         share = state.used / state.window if state.window else 0
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
-        size = format_tokens(state.window)
         by_event = tr("drawn by event, not by time") if len(state.points) > 1 else ""
-        self._window_text.set_text(dotted((tr("of {size} tokens in context", size=size), by_event)))
+        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), by_event)
         tone = share_tone(share, state.threshold if state.is_managed else 1.0)
         self._share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
+
+    def _show_captions(self, *words: str) -> None:
+        """Write what the figure of the chart is of; each stands whole, where need be below the other."""
+        for caption, text in zip(self._captions, words, strict=True):
+            caption.set_text(text)
+            caption.setVisible(bool(text))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""

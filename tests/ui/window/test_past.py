@@ -139,7 +139,8 @@ async def _check_the_way_back(rig: WindowRig) -> None:
         await _look_at(rig, first)
         assert rig.views.timeline.now_button.isVisible()
         header = [line.accessibleName() for line in rig.views.timeline.findChildren(TextLine)]
-        assert any(words.startswith("tokens sent · You're looking at turn") for words in header)
+        assert "tokens sent" in header
+        assert any(words.startswith("You're looking at turn") for words in header)
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Escape)
         assert past.step is None
         assert not rig.views.timeline.now_button.isVisible()

@@ -1,0 +1,46 @@
+"""Headings of the timeline: the captions of the chart stand whole, and a note has the name that undo uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.events.rewrite import FoldKind
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.timeline.cards import CardSignals
+from helix_desktop.ui.timeline.fold_view import FoldView
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries.panes_samples import NOW_MS, fold_card, timeline_state
+
+CAPTIONS = ("drawn by event, not by time", "of 24k tokens in context")
+
+
+@pytest.mark.parametrize("width", [300, 420, 460, 800])
+def test_the_captions_of_the_chart_stand_whole(qtbot: QtBot, width: int) -> None:
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.resize(width, 700)
+    pane.set_state(timeline_state())
+    pane.show()
+    qtbot.waitExposed(pane)
+    lines = {line.text: line for line in pane.findChildren(TextLine) if line.text in CAPTIONS}
+    assert sorted(lines) == sorted(CAPTIONS)
+    for line in lines.values():
+        assert line.width() >= line.sizeHint().width()
+
+
+@pytest.mark.parametrize(
+    ("kind", "heading"),
+    [
+        ("fold", "Note 4 · 28 steps noted"),
+        ("condense", "Merged note 4 · Notes of 28 steps merged into one"),
+        ("truncate", "Removed to fit the context window: 9 messages"),
+    ],
+)
+def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, heading: str) -> None:
+    card = replace(fold_card(4, 497), kind=kind, messages="9 messages")
+    view = FoldView(card, CardSignals(), NOW_MS)
+    qtbot.addWidget(view)
+    assert heading in [line.text for line in view.findChildren(TextLine)]
