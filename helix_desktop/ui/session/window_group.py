@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -49,6 +50,9 @@ class AppWindow(Protocol):
     async def hide_session(self) -> None:
         """Take the session off the screen and store its draft; the workspace stays."""
 
+    async def leave_workspace(self) -> None:
+        """Take the workspace off the screen until it is open again, and store the draft."""
+
     def show_event(self, seq: int, mark: str) -> None:
         """Show an event of the session on screen in the chat, and mark some words there."""
 
@@ -92,6 +96,8 @@ class WindowGroup(QObject):
         self._windows: list[AppWindow] = []
         self._open: list[AppWindow] = []  # the one that the user looked at last is the last
         self._opening_lock = asyncio.Lock()
+        self.asks_to_quit: MainWindow | None = None
+        """The window over which the user is asked whether to quit."""
         self.started_workspaces: set[str] = set()
         """Workspaces whose background services were started in this run."""
 
@@ -165,15 +171,44 @@ class WindowGroup(QObject):
         """Close one of several windows; what runs in its session goes on."""
         self._open.remove(app_window)
         self._on_opened_or_closed()
-        for dialog in app_window.window.findChildren(QDialog):
-            dialog.close()
+        _close_dialogs(app_window)
         app_window.window.hide()
         await app_window.clear()
 
     async def close_others_with(self, window: MainWindow, workspace_id: str) -> None:
-        """Close the other windows that show a workspace: it is closed, or stored anew."""
+        """Close the other windows that show a workspace: it is removed."""
         for other in self.others_with(window, workspace_id):
             await self.close_window(other)
+
+    @asynccontextmanager
+    async def away_from(self, window: MainWindow, workspace_id: str) -> AsyncIterator[None]:
+        """Take a workspace off the other windows while it is closed or changed; their sessions come back."""
+        left = [(other, other.shown_session.session_id) for other in self.others_with(window, workspace_id)]
+        for other, _ in left:
+            _close_dialogs(other)
+            await other.leave_workspace()
+        try:
+            yield
+        finally:
+            for other, session_id in left:
+                if other in self._open and other.shown_session == WindowPlace(workspace_id):
+                    await other.show_session(workspace_id, session_id)
+
+    @asynccontextmanager
+    async def away_from_sessions(
+        self, window: MainWindow, workspace_id: str, session_ids: Collection[str]
+    ) -> AsyncIterator[None]:
+        """Take sessions off the other windows while they are deleted; these go on with other sessions."""
+        others = self.others_with(window, workspace_id)
+        left = [other for other in others if other.shown_session.session_id in session_ids]
+        for other in left:
+            await other.hide_session()
+        try:
+            yield
+        finally:
+            for other in left:
+                if other in self._open and other.shown_session == WindowPlace(workspace_id):
+                    await other.show_session(workspace_id, "")
 
     def _on_opened_or_closed(self) -> None:
         self._bind_quit_key()
@@ -195,3 +230,8 @@ class WindowGroup(QObject):
             app_window.window.commands.quit.setShortcutContext(
                 context.ApplicationShortcut if is_current else context.WindowShortcut
             )
+
+
+def _close_dialogs(app_window: AppWindow) -> None:
+    for dialog in app_window.window.findChildren(QDialog):
+        dialog.close()

@@ -196,6 +196,7 @@ def make_actions(window: QWidget) -> WindowActions:
     """Make all actions, owned by a window and reachable by their keys in it; those of Quit in all windows."""
     actions = WindowActions(*(_make(window, name, SPECS[name]) for name in WindowActions._fields))
     actions.quit.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
+    actions.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
     return actions
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -347,12 +348,42 @@ class WorkspaceController(QObject):
 
     async def reopen(self, workspace_id: str) -> None:
         """Close a workspace and open it again, as its folder is now."""
-        await self.close_workspace(workspace_id)
-        await self.open_workspace(workspace_id)
+        async with self._windows.away_from(self._window, workspace_id):
+            session_id = self._session_of(workspace_id)
+            await self._close(workspace_id)
+            await self.open_workspace(workspace_id, session_id=session_id)
+
+    @asynccontextmanager
+    async def closed(self, workspace_id: str) -> AsyncIterator[None]:
+        """Close a workspace meanwhile; windows that show it come back to their sessions."""
+        session_id, is_here = self._session_of(workspace_id), workspace_id == self._active_workspace.id
+        async with self._windows.away_from(self._window, workspace_id):
+            if workspace_id in self._services.open_workspaces:
+                await self._close(workspace_id)
+            try:
+                yield
+            finally:
+                if is_here and self._active_workspace.id == workspace_id:
+                    await self.open_workspace(workspace_id, session_id=session_id)
+
+    async def leave(self) -> None:
+        """Take the workspace off the screen until it is opened again: another window closes it meanwhile."""
+        self._active_workspace.is_opening = True
+        await self._show_opening()
+
+    def _session_of(self, workspace_id: str) -> str:
+        """Return the session on screen, if it is one of a workspace; else an empty id."""
+        conversation = self.session_controller.conversation
+        if conversation is None or workspace_id != self._active_workspace.id:
+            return ""
+        return conversation.session.id
 
     async def close_workspace(self, workspace_id: str) -> None:
         """End what runs in a workspace, and take it off the screen; other windows with it are closed."""
         await self._windows.close_others_with(self._window, workspace_id)
+        await self._close(workspace_id)
+
+    async def _close(self, workspace_id: str) -> None:
         self._windows.started_workspaces.discard(workspace_id)
         if workspace_id == self._active_workspace.id:
             await self.session_controller.show(None, None)

@@ -25,7 +25,7 @@ class DeleteSessionController(QObject):
 
     def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
         super().__init__(context.window)
-        self._window, self._services = context.window, context.services
+        self._window, self._windows, self._services = context.window, context.windows, context.services
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         start, window = context.async_actions.start, context.window
@@ -54,12 +54,11 @@ class DeleteSessionController(QObject):
         listed = await workspace.store.sessions()
         titles = {info.id: info.title for info in listed}
         screen = self._workspace_controller.session_controller
-        other = self._workspace_controller.other_window_with(workspace.id, session_id)
-        if other is not None:
-            await other.hide_session()
-        if screen.conversation is not None and screen.conversation.session.id == session_id:
-            await screen.show(workspace, None)
-        await delete_session(workspace, session_id)
+        gone = {session_id, *(info.id for info in listed if info.parent == session_id)}
+        async with self._windows.away_from_sessions(self._window, workspace.id, gone):
+            if screen.conversation is not None and screen.conversation.session.id in gone:
+                await screen.show(workspace, None)
+            await delete_session(workspace, session_id)
         screen.composer.drafts.unsaved.hide(session_id)
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
@@ -77,8 +76,6 @@ class DeleteSessionController(QObject):
                 is_brief=True,
             )
         )
-        if other is not None:
-            await other.show_session(workspace.id, "")
         if screen.conversation is None:
             await self._workspace_controller.open_workspace(workspace.id)
         await self._workspace_controller.sidebar.refresh()

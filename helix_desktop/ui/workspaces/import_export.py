@@ -39,7 +39,7 @@ class ImportExportController(QObject):
         self, context: ControllerContext, workspace_controller: WorkspaceController, jobs: JobRunner
     ) -> None:
         super().__init__(context.window)
-        self._window, self._services = context.window, context.services
+        self._window, self._windows, self._services = context.window, context.windows, context.services
         self._active_workspace = context.active_workspace
         self._workspace_controller, self._jobs = workspace_controller, jobs
         self._export_path = Path()
@@ -141,18 +141,12 @@ class ImportExportController(QObject):
         backup = self._services.backup
         if not await self._may_close(workspace_id):
             return
-        is_visible = workspace_id == self._active_workspace.id
-        if workspace_id in self._services.open_workspaces:
-            await self._workspace_controller.close_workspace(workspace_id)
-        try:
+        async with self._workspace_controller.closed(workspace_id):
             done = await self._jobs.run_cancellable(
                 tr("Importing {file}", file=path.name),
                 lambda tell: backup.import_file(workspace_id, path, tell),
                 tr("What was imported so far is complete and stays. Import again to continue."),
             )
-        finally:
-            if is_visible and self._active_workspace.id == workspace_id:
-                await self._workspace_controller.open_workspace(workspace_id)
         if done is not None:
             await self._show_imported(workspace_id, path.name, done)
 
@@ -187,9 +181,10 @@ class ImportExportController(QObject):
             return
         self._window.banners.remove(_DONE)
         sessions = [session.id for session in await workspace.sessions() if session.id in imported]
-        await self._workspace_controller.session_controller.show(workspace, None)
-        for session_id in sessions:
-            await delete_session(workspace, session_id)
+        async with self._windows.away_from_sessions(self._window, workspace_id, sessions):
+            await self._workspace_controller.session_controller.show(workspace, None)
+            for session_id in sessions:
+                await delete_session(workspace, session_id)
         await self._workspace_controller.open_workspace(workspace_id)
         count = len(sessions)
         what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.session.window_group import AppWindow
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
@@ -66,16 +69,20 @@ class QuitController(QObject):
                 self._is_asking = False
 
     async def _confirm_quit(self) -> None:
+        asking = self._windows.asks_to_quit
+        if asking is not None:
+            _bring_dialog_to_front(asking)
+            return
         if self._is_asking:
             return
-        self._is_asking = True
+        self._is_asking, self._windows.asks_to_quit = True, self._window
         try:
             running = self._running_titles()
             answer = await self._ask(running) if running else _QUIT
             if answer == _QUIT and not await self._may_lose_drafts(self._windows.windows):
                 answer = ""
         finally:
-            self._is_asking = False
+            self._is_asking, self._windows.asks_to_quit = False, None
         if answer == _QUIT:
             self.confirmed.emit()
         elif answer == _HIDE:
@@ -147,3 +154,9 @@ class QuitController(QObject):
         choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, answer, "danger")]
         self._window.show()
         return await dialogs.ask(self._window, self._window.theme, what, why, choices)
+
+
+def _bring_dialog_to_front(window: MainWindow) -> None:
+    """Show a window and the question over it in front of the others."""
+    for each in (window, *(dialog for dialog in window.findChildren(QDialog) if dialog.isVisible())):
+        bring_to_front(each)

@@ -141,6 +141,10 @@ class RedactionPresenter:
         self._async_actions.start(self._run_redaction(self._request(text)), "forget")
 
     async def _run_redaction(self, request: RedactionRequest) -> None:
+        async with self._windows.away_from(self._window, self._workspace.id):
+            await self._redact_stored(request)
+
+    async def _redact_stored(self, request: RedactionRequest) -> None:
         session_id = await self._close_views()
         try:
             unsaved = self._unsaved_with(request)
@@ -183,7 +187,6 @@ class RedactionPresenter:
         """Take the conversation off the screen, with what is stored; return its session, empty if none."""
         screen = self._workspace_controller.session_controller
         conversation = screen.conversation
-        await self._windows.close_others_with(self._window, self._workspace.id)
         await screen.show(screen.workspace, None)
         await self._settle()
         screen.composer.attachments.clear(

@@ -146,6 +146,10 @@ class WindowControllers:
         """Take the session off the screen and store its draft; the workspace stays."""
         await self.session_controller.show(self.session_controller.workspace, None)
 
+    async def leave_workspace(self) -> None:
+        """Take the workspace off the screen until it is open again, and store the draft."""
+        await self.workspace_controller.leave()
+
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
         for banner_id in self.window.banners.banner_ids():  # seen, and not for who opens the window next
@@ -166,6 +170,7 @@ class WindowControllers:
         """Show workspaces and sessions as another window left them."""
         if window is not self.window and self.window.isVisible():
             self.sidebar.schedule_refresh()
+            self.session_controller.schedule_refresh()  # the cache may have changed
 
     def _follow_settings(self, window: object) -> None:
         """Show trust and models as another window left them."""

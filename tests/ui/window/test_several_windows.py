@@ -15,7 +15,8 @@ from helix_desktop.app.run import StartTargets, reopen_windows
 from helix_desktop.app.stored_windows import load_windows
 from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
-from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
+from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.session.window_group import NO_PLACE
 from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -35,6 +36,7 @@ async def _new_window(rig: WindowRig) -> WindowControllers:
     """Open a window by its key; it shows a new session of the same workspace."""
     windows = rig.wiring.windows
     count = len(windows.open_windows)
+    assert not rig.window.commands.new_window.autoRepeat()
     rig.window.commands.new_window.trigger()
     await until(lambda: len(windows.open_windows) == count + 1, "another window")
     opened = windows.current
@@ -114,7 +116,7 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
 
 
 async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
-    """A window whose workspace is closed in another one closes with it, the settings stay with one window."""
+    """A window whose workspace is removed in another one closes with it; settings open over who asks."""
     windows = rig.wiring.windows
     other = next(opened for opened in windows.open_windows if opened.window is not rig.window)
     assert isinstance(other, WindowControllers)
@@ -123,7 +125,7 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
     assert rig.wiring.settings_dialog is not None
     assert other.settings_dialog is None
     rig.wiring.settings.close()
-    await rig.wiring.workspace_controller.reopen(rig.wiring.shown_session[0])
+    await rig.wiring.workspace_controller.close_workspace(rig.wiring.shown_session.workspace_id)
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
 
@@ -329,3 +331,49 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         await until(lambda: not _row_of(rig.wiring, branch), "the branch out of the list")
         assert rig.wiring.shown_session.session_id not in {branch, original}
         assert second.shown_session.session_id == original
+
+
+async def test_windows_come_back_to_their_sessions_after_an_import(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        workspace_id = await rig.open_folder("project")
+        await rig.run_turn("Say hello.")
+        await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
+        rig.window.sidebar.session_deleted.emit(rig.wiring.shown_session.session_id)
+        await until(rig.window.no_session.isVisible, "no session")
+        await rig.wiring.workspace_controller.new_session()
+        second = await _new_window(rig)
+        places = [rig.wiring.shown_session, second.shown_session]
+        second.session_controller.composer.widget.editor.setPlainText("A draft.")
+        await rig.wiring.workspace_controller.reopen(workspace_id)
+        assert [rig.wiring.shown_session, second.shown_session] == places
+        assert second.session_controller.composer.widget.editor.toPlainText() == "A draft."
+        assert second.session_controller.workspace is rig.workspace
+        await rig.wiring.import_export.merge_file(workspace_id, tmp_path / "project.helix")
+        assert second.shown_session == places[1]
+
+
+async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path) -> None:
+    asking = StreamedReply(Call("run_command", '{"command": "true"}'))
+    async with ChatServer(lambda _: asking) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it.")
+        await until(lambda: rig.rows(ApprovalRow), "the approval")
+        second = await _new_window(rig)
+        rig.window.quit_requested.emit()
+        await until(lambda: _questions(rig.wiring), "the question")
+        second.window.quit_requested.emit()
+        await until(_questions(rig.wiring)[0].isActiveWindow, "the same question in front")
+        assert not _questions(second)
+        _questions(rig.wiring)[0].reject()
+        await until(lambda: not _questions(rig.wiring), "the question gone")
+        second.window.quit_requested.emit()
+        await until(lambda: _questions(second), "the question over the other window")
+        _questions(second)[0].reject()
+
+
+def _questions(window_controllers: WindowControllers) -> list[QuestionDialog]:
+    dialogs = window_controllers.window.findChildren(QuestionDialog)
+    return [dialog for dialog in dialogs if dialog.isVisible()]
