@@ -17,6 +17,8 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.preview.entry_content import EntryContent
 from helix_desktop.ui.cache.rows import PreviewState
 from helix_desktop.ui.design.buttons import TabButton
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, NOW_MS, cache_row
 from tests.support.image_bytes import png
 from tests.support.window.cache_browser import wait_until
@@ -141,3 +143,23 @@ async def test_the_head_keeps_the_views_and_loses_words_where_it_is_narrow(
     content.resize(800, 500)
     assert content.position_label.text == position
     assert content.copy_button.text()
+
+
+async def test_the_word_of_the_copy_button_goes_before_the_facts_are_cut(content: EntryContent) -> None:
+    content.show_entry(PreviewState(cache_row(2), CODE), "", "16 KB · 4.2k tokens · recalled 2 times")
+    worded, whole = [], []
+    for width in range(800, 200, -10):
+        content.resize(width, 500)
+        content.body.activate()
+        worded.append(bool(content.copy_button.text()))
+        whole.append(content.meta.isVisible() and content.meta.width() >= content.meta.sizeHint().width())
+    assert worded == sorted(worded, reverse=True)
+    assert whole == sorted(whole, reverse=True)
+    assert 0 < sum(worded) < sum(whole) < len(whole)
+
+
+async def test_the_copy_button_keeps_the_room_of_its_word_with_another_theme(content: EntryContent) -> None:
+    content.show_entry(PreviewState(cache_row(2), CODE), "", "16 KB")
+    width = content.copy_button.width()
+    retint(content, DARK)
+    assert (bool(content.copy_button.text()), content.copy_button.width()) == (True, width)

@@ -30,7 +30,6 @@ tr = Translator("Cache")
 
 _MEMORY_KEY = "cache_views"
 _GAP_PX = 8
-_MIN_FACTS_PX = 44  # a word of the facts; they go where there is less room
 _INLINE_JSON_BYTES = 16 * 1024  # bytes that are parsed without a thread, in less than a millisecond
 _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
 
@@ -43,6 +42,8 @@ class EntryContent(ContentViewer):
 
     part_built = Signal(QWidget)
     """A part that takes keys was built, when its view was first needed."""
+
+    min_facts_px = 44  # a word of them
 
     def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__(start)
@@ -57,7 +58,6 @@ class EntryContent(ContentViewer):
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
         self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("Diff")})
-        self.meta.setMinimumWidth(_MIN_FACTS_PX)
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)
@@ -129,7 +129,7 @@ class EntryContent(ContentViewer):
     def set_facts(self, facts: str) -> None:
         """Show other facts of the same entry: they say how long ago it was stored."""
         self._facts = facts
-        self.meta.set_text(self._diff_facts() if self._view == "diff" else facts)
+        self._write_facts(self._diff_facts() if self._view == "diff" else facts)
 
     def clear(self) -> None:
         """Show nothing."""
@@ -227,13 +227,17 @@ class EntryContent(ContentViewer):
             obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
         return obstacles
 
+    def _write_facts(self, facts: str) -> None:
+        self.meta.set_text(facts)
+        self._shorten_head()
+
     def _update_views(self) -> None:
         """Show the chosen view, as soon as it is known to make sense."""
         views = self._views()
         if not views:
             self.switch.hide()
             self.pages.setCurrentWidget(self.text)
-            self.meta.set_text(self._facts)
+            self._write_facts(self._facts)
             return
         choice = self._choices.get(self._kind(), "")
         self._show_view(choice if choice in views else self._view or views[0])
@@ -244,7 +248,7 @@ class EntryContent(ContentViewer):
         self.switch.show()
         self.switch.show_views(self._views(), view, self._obstacles())
         self._show_text_parts(in_text)
-        self.meta.set_text(self._diff_facts() if view == "diff" else self._facts)
+        self._write_facts(self._diff_facts() if view == "diff" else self._facts)
         self.pages.setCurrentWidget(self.diff if view == "diff" else self.page)
         if in_text:
             self.set_hex(view == "hex")

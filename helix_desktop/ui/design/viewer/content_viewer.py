@@ -30,11 +30,47 @@ _ACROSS = Qt.AlignmentFlag.AlignHorizontal_Mask
 _COPIED_MS = 1_200  # how long the button says that it has copied
 
 
+class _CopyButton(IconButton):
+    """An icon with a word behind it, as wide with each of the two; without one where room is short."""
+
+    _is_copied = _is_worded = False
+
+    def __init__(self) -> None:
+        super().__init__("copy", tr("Copy all (Ctrl+Shift+C)"), px=14, edge=_COPY_HEIGHT_PX)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+    def show_copied(self, is_copied: bool) -> None:
+        """Say that it has copied, or what it does."""
+        self._is_copied = is_copied
+        self.set_icon("check" if is_copied else "copy")
+
+    def show_word(self, is_shown: bool) -> None:
+        """Show the word, or the icon alone."""
+        self._is_worded = is_shown
+        self._fit()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, and the text size in force."""
+        super().tint(theme)
+        self._fit()
+
+    def _fit(self) -> None:
+        words = (tr("Copy"), tr("Copied"))
+        # Qt's own gap behind the icon is too tight.
+        self.setText(f" {words[self._is_copied]}" if self._is_worded else "")
+        words_px = max(self.fontMetrics().horizontalAdvance(word) for word in words)
+        height = max(scaled(_COPY_HEIGHT_PX), self.sizeHint().height())  # some scripts are taller
+        self.setFixedSize(scaled(_COPY_PX) + words_px if self._is_worded else scaled(_COPY_HEIGHT_PX), height)
+
+
 class ContentViewer(Card):
     """Shows bytes as text or hexadecimal."""
 
     indexed = Signal()
     """The content that was given last is on screen: `text.content` is its own."""
+
+    min_facts_px = 0
+    """The room in pixels below which the facts at the left of the head go."""
 
     def __init__(self, start: StartCoroutine | None = None) -> None:
         """`start` owns the coroutine that indexes a large content in a thread; else it is done at once."""
@@ -42,7 +78,6 @@ class ContentViewer(Card):
         self._start = start
         self.is_code = True
         self._data: bytes | None = None
-        self._is_copied = self._is_copy_worded = False
         self._position = ""
         self._search_text = self._name = ""
         self._as_hex = False
@@ -57,8 +92,7 @@ class ContentViewer(Card):
         self._problem.setContentsMargins(14, 12, 14, 12)
         self._problem.setAlignment(Qt.AlignmentFlag.AlignTop | self._problem.alignment() & _ACROSS)
         self._problem.hide()  # also until there is a content: an empty label would take the keyboard
-        self.copy_button = IconButton("copy", tr("Copy all (Ctrl+Shift+C)"), px=14, edge=28)
-        self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.copy_button = _CopyButton()
         self.copy_button.clicked.connect(self.copy_content)
         FindShortcut(self, self.open_find)
         self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
@@ -108,30 +142,24 @@ class ContentViewer(Card):
         """Put the whole content on the clipboard, as text."""
         if self._data is not None:
             QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
-            self._show_copied(True)
-            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self._show_copied(False))
-
-    def _show_copied(self, is_copied: bool) -> None:
-        self._is_copied = is_copied
-        self.copy_button.set_icon("check" if is_copied else "copy")
-        self._show_copy_word(self._is_copy_worded)
-
-    def _show_copy_word(self, is_shown: bool) -> None:
-        self._is_copy_worded = is_shown
-        button, words = self.copy_button, (tr("Copy"), tr("Copied"))
-        # Qt's own gap behind the icon is too tight.
-        button.setText(f" {words[self._is_copied]}" if is_shown else "")
-        words_px = max(button.fontMetrics().horizontalAdvance(word) for word in words)
-        height = max(scaled(_COPY_HEIGHT_PX), button.sizeHint().height())  # some scripts are taller
-        button.setFixedSize(scaled(_COPY_PX) + words_px if is_shown else scaled(_COPY_HEIGHT_PX), height)
+            self.copy_button.show_copied(True)
+            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self.copy_button.show_copied(False))
 
     def _show_position(self, is_shown: bool) -> None:
         self.position_label.set_text(self._position if is_shown else "")
 
     def _shorten_head(self) -> None:
-        """Take away what the head can do without: the word of a button, the place in the text, the facts."""
-        parts = (self._show_copy_word, self._show_position, self.meta.setVisible)
-        shorten_row(self.head, self.contentsRect().width(), parts)
+        """Take away what the head can do without: the word of a button, the place in the text, the facts.
+
+        The word goes before the facts are cut: they are figures, and the icon says the same as the word.
+        """
+        width = self.contentsRect().width()
+        self._show_position(True)
+        self.meta.setVisible(True)
+        self.meta.setMinimumWidth(self.meta.sizeHint().width())
+        shorten_row(self.head, width, (self.copy_button.show_word,))
+        self.meta.setMinimumWidth(self.min_facts_px)
+        shorten_row(self.head, width, (self._show_position, self.meta.setVisible))
 
     def find_text(self, text: str) -> None:
         """Mark these words and show the first of them; the keyboard stays where it is. No words: end that."""
