@@ -53,6 +53,9 @@ class AppWindow(Protocol):
     async def leave_workspace(self) -> None:
         """Take the workspace off the screen until it is open again, and store the draft."""
 
+    def open_in_front(self, workspace_id: str, session_id: str) -> None:
+        """Show a session here, unless another window shows it, and bring the window to the front."""
+
     def show_event(self, seq: int, mark: str) -> None:
         """Show an event of the session on screen in the chat, and mark some words there."""
 
@@ -82,6 +85,8 @@ class WindowGroup(QObject):
     created = Signal(object)
     """A window that was made beside the first one."""
     opened_or_closed = Signal()
+    activated = Signal()
+    """One of the windows is in front now."""
     workspace_opened = Signal(object)
     """A workspace was opened in one of the windows: all of them follow its sessions."""
     lists_changed = Signal(object)
@@ -217,6 +222,7 @@ class WindowGroup(QObject):
         self.opened_or_closed.emit()
 
     def _on_activated(self, app_window: AppWindow) -> None:
+        self.activated.emit()
         if app_window in self._open and app_window is not self.current:
             self._open.remove(app_window)
             self._open.append(app_window)

@@ -86,6 +86,12 @@ class Tray(QObject):
         if self._icon is not None and self._window.isVisible():
             self._icon.hide()
 
+    def withdraw(self) -> None:
+        """Take the messages back and hide the icon: the window is closed while others are open."""
+        self.clear_message()
+        if self._icon is not None:
+            self._icon.hide()
+
     def _visible_icon(self) -> QSystemTrayIcon:
         if self._icon is None:
             self._icon = QSystemTrayIcon(self._window.windowIcon(), self)

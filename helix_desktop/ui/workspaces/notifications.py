@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -39,10 +39,7 @@ _MAX_TEXT_CHARS = 140  # characters of a line
 
 
 class NotificationController(QObject):
-    """Hears every session of every open workspace; a click on what it tells leads there."""
-
-    open_requested = Signal(str, str)
-    """Workspace and session that the user wants to see."""
+    """Hears every session of every open workspace."""
 
     def __init__(
         self,
@@ -61,7 +58,6 @@ class NotificationController(QObject):
         self._window, self._services, self._tray, self._clock = window, services, tray, clock
         self._beep, self._is_current = beep, is_current
         self._started_s: dict[str, float] = {}
-        window.activated.connect(tray.clear_message)
 
     def on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
         """Handle an update from a session of a workspace."""
@@ -96,11 +92,6 @@ class NotificationController(QObject):
     def _is_over(self, key: str) -> bool:
         """Return True if something that ends now was long."""
         return self._clock() - self._started_s.pop(key, self._clock()) > LONG_TURN_S
-
-    def on_clicked(self, workspace_id: str, session_id: str) -> None:
-        """Show the session whose notification the user clicked."""
-        if workspace_id:
-            self.open_requested.emit(workspace_id, session_id)
 
     def _notify(
         self, kind: Notification, workspace: OpenWorkspace, session_id: str, title: str, text: str

@@ -138,6 +138,17 @@ class WindowControllers:
             self.workspace_controller.show_welcome()
             await self.sidebar.refresh()
 
+    def open_in_front(self, workspace_id: str, session_id: str) -> None:
+        """Show a session here, unless another window shows it, and bring the window to the front."""
+        self.start(self.workspace_controller.open_in_front(workspace_id, session_id), "go there")
+
+    def _on_tray_clicked(self, workspace_id: str, session_id: str) -> None:
+        """Show what a message is about in the window in use: this one may be closed meanwhile."""
+        current = self.windows.current
+        bring_to_front(current.window)
+        if workspace_id:
+            current.open_in_front(workspace_id, session_id)
+
     def show_event(self, seq: int, mark: str) -> None:
         """Show an event of the session on screen in the chat, and mark some words there."""
         self.navigation.show_event(seq, mark=mark)
@@ -155,6 +166,7 @@ class WindowControllers:
         for banner_id in self.window.banners.banner_ids():  # seen, and not for who opens the window next
             self.window.banners.remove(banner_id)
         self.window.sidebar.search.clear()
+        self.quit_controller.tray.withdraw()
         self.active_workspace.id, self.workspace_controller.session_opener.requested_ids = "", ("", "")
         await self.session_controller.show(None, None)
 
@@ -197,14 +209,11 @@ class WindowControllers:
         self.notifications = NotificationController(
             window, context.services, tray, is_current=lambda: context.windows.current is self
         )
-        self.notifications.open_requested.connect(
-            lambda *where: context.async_actions.start(workspaces.open_in_front(*where), "go there")
-        )
-        window.waiting_sessions.session_requested.connect(self.notifications.open_requested)
+        window.waiting_sessions.session_requested.connect(self.open_in_front)
         workspaces.session_updated.connect(self.notifications.on_update)
         self.jobs.ended.connect(self.notifications.on_job_ended)
-        tray.clicked.connect(lambda *_: bring_to_front(window))
-        tray.clicked.connect(self.notifications.on_clicked)
+        tray.clicked.connect(self._on_tray_clicked)
+        context.windows.activated.connect(tray.clear_message)
         tray.quit_requested.connect(window.quit_requested)
         self.quit_controller = QuitController(context, self, tray)
         WorkspaceListController(context, workspaces)

@@ -97,8 +97,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         await rig.open_folder("project")
         await rig.use_server(server)
         first, session_id = rig.workspace.id, rig.conversation.session.id
-        notifying, messages = listening(rig)
-        notifying.open_requested.connect(rig.wiring.notifications.open_requested)
+        _, messages = listening(rig)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         assert messages.messages == [], "the user looks at it"
@@ -113,7 +112,8 @@ async def _check_an_approval(rig: WindowRig) -> None:
         ((title, text),) = messages.messages
         assert title == "The agent is waiting for your approval · project"
         assert text.startswith("Run a command in the workspace")
-        notifying.on_clicked(*messages.places[0])
+        rig.wiring.windows.activated.connect(messages.clear_message)
+        rig.wiring.quit_controller.tray.clicked.emit(*messages.places[0])
         await until(
             lambda: rig.workspace.id == first and rig.conversation.session.id == session_id, "the session"
         )

@@ -377,3 +377,18 @@ async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path
 def _questions(window_controllers: WindowControllers) -> list[QuestionDialog]:
     dialogs = window_controllers.window.findChildren(QuestionDialog)
     return [dialog for dialog in dialogs if dialog.isVisible()]
+
+
+async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_open(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Say hello.")
+        second = await _new_window(rig)
+        place = second.shown_session
+        second.window.close()
+        await until(lambda: not second.window.isVisible(), "the second window closed")
+        second.quit_controller.tray.clicked.emit(*place)
+        await until(lambda: rig.wiring.shown_session == place, "the session in the first window")
+        assert not second.window.isVisible()
