@@ -117,8 +117,11 @@ def handover_ranges(
 ) -> Iterator[HandoverRange]:
     """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
 
-    `ratio` is the model's tokens per token of ours, by which a cut is counted.
+    `ratio` is the model's tokens per token of ours, by which a cut is counted. A new handover replaces the
+    active one, too, which is counted with the messages it stands for. When that one is run again, its
+    messages are in the context no more, and have no figure.
     """
+    active_tokens = transcript.handover[1].tokens if transcript.handover else 0
     furthest = max((cut.upto for cut in cuts), default=0)
     if is_same_first:
         first = tr("The same messages")
@@ -127,8 +130,9 @@ def handover_ranges(
     for place, cut in enumerate(cuts):
         name = first if place == 0 else _end_text(cut.upto, transcript)
         messages = translate(covered_counts(transcript, cut.upto, cut.kept_seq).text)
-        tokens = tr("{tokens} tokens in context", tokens=format_tokens(round(cut.tokens * ratio)))
-        yield HandoverRange(cut.upto, f"{name} · {messages} · {tokens}")
+        count = format_tokens(round((cut.tokens + active_tokens) * ratio))
+        tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
+        yield HandoverRange(cut.upto, " · ".join(filter(None, (name, messages, tokens))))
 
 
 def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from hypothesis import given
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
@@ -201,6 +202,19 @@ def test_ranges_state_their_end_and_size() -> None:
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
     assert ranges[1].text.endswith("messages, 2 tool calls · 900 tokens in context")
+
+
+def test_a_range_counts_the_handover_that_it_would_replace() -> None:
+    """Its messages are counted, so what stands for them is, too."""
+    simulator = build_history(9)
+    made = simulator.handover_at(cuts.available_cuts(simulator.transcript, 0)[0])
+    simulator.record(msgspec.structs.replace(made, tokens=1_900))
+    cut = CutPoint(simulator.transcript.items[-1].seq, 0, 5, 1_800)
+    (compacted,) = handover_ranges([cut], simulator.transcript, 1.0)
+    assert compacted.text.endswith(" · 3.7k tokens in context")
+    (again,) = handover_ranges([cut], simulator.transcript, 1.0, is_same_first=True)
+    assert again.text.startswith("The same messages · ")
+    assert "in context" not in again.text, "its messages left the context"
 
 
 @given(histories())
