@@ -260,7 +260,7 @@ def deletion_lines(deletion: PermanentDeletion, history: HistoryCleanup) -> tupl
         if history.contents
         else "",
     )
-    items = " · ".join(filter(None, counts)) or tr("nothing")
+    items = tuple(filter(None, counts)) or tr("nothing")
     size = format_size(deletion.freed + history.stored_size)
     lines = [tr("This deletes {items}, which frees {size}.", items=items, size=size)]
     if history.captures:

@@ -30,7 +30,7 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     for banner_id in undos:
         rig.window.banners.show_banner(Banner(banner_id, "info", "Moved", workspace_id=rig.workspace.id))
     question = await answer_question(dialog, "delete")
-    assert "This deletes 1 session with its messages · 1 cached output, " in question
+    assert "This deletes 1 session with its messages and 1 cached output, " in question
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
     assert not await store.find(content.digest)

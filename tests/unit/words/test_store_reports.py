@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.file_history.storage import HistoryCleanup
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
-from helix_desktop.words.store_reports import lost_content_text, repair_notice, truncated_session_text
+from helix_desktop.domain.store.retention import PermanentDeletion
+from helix_desktop.words.store_reports import (
+    deletion_lines,
+    lost_content_text,
+    repair_notice,
+    truncated_session_text,
+)
 
 
 def test_one_loss_is_singular_and_several_are_plural() -> None:
@@ -25,3 +32,13 @@ def test_names_are_shown_without_control_characters() -> None:
     assert (
         truncated_session_text(TruncatedSession("s", "a\x1bb", 1, lost=2)) == "a\\u001bb (1 of 3 events left)"
     )
+
+
+def test_what_a_deletion_removes_is_one_sentence() -> None:
+    deletion = PermanentDeletion(sessions=("s",), digests=("ab" * 32,) * 85, freed=100_000)
+    history = HistoryCleanup(contents=15, stored_size=93_000)
+    assert deletion_lines(deletion, history)[0] == (
+        "This deletes 1 session with its messages, 85 cached outputs and 15 previous file versions, "
+        "which frees 188 KB."
+    )
+    assert deletion_lines(PermanentDeletion(), HistoryCleanup())[0].startswith("This deletes nothing, ")
