@@ -1357,6 +1357,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/budget/dialog.py" />
+            <source>This model is free. Only its tokens count.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/budget/dialog.py" />
             <source>Tokens sent and received</source>
             <translation type="unfinished" />
         </message>
@@ -24552,11 +24557,6 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Choose the folder's new location, or open that workspace.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
-            <source>Close the window without saving what you wrote?</source>
             <translation type="unfinished" />
         </message>
         <message>

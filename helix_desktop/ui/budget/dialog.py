@@ -27,8 +27,8 @@ T = TypeVar("T", int, float)
 class BudgetDialog(TabsInReadingOrder, QDialog):
     """Two limits, each of which may be left open."""
 
-    def __init__(self, parent: QWidget, state: CostState, has_prices: bool) -> None:
-        """`has_prices` says whether the prices of the model are known."""
+    def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
+        """`has_prices` says whether the prices of the model are known, `is_free` that it costs nothing."""
         super().__init__(parent)
         self.setWindowTitle(tr("Session budget"))
         self.setModal(True)
@@ -37,8 +37,11 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         tokens, cost = state.budget.tokens, state.budget.cost
         self.tokens = self._make_input(str(tokens) if tokens else "")
         self.cost = self._make_input(_typed_usd(cost) if cost else "")
-        no_price = tr("Prices of this model are unknown. Only its tokens count.")
-        self._notes = ("", "" if has_prices else no_price)
+        if is_free:
+            price_note = tr("This model is free. Only its tokens count.")
+        else:
+            price_note = "" if has_prices else tr("Prices of this model are unknown. Only its tokens count.")
+        self._notes = ("", price_note)
         self._fields = align_labels(
             FormField(tr("Tokens sent and received"), self.tokens),
             FormField(tr("US dollars"), self.cost, note=self._notes[1]),

@@ -84,7 +84,10 @@ class BudgetController(QObject):
     async def _edit_budget(self, conversation: Conversation) -> None:
         info = conversation.model
         dialog = BudgetDialog(
-            self._window, cost_state(conversation), bool(info.free or info.price_in or info.price_out)
+            self._window,
+            cost_state(conversation),
+            has_prices=bool(info.price_in or info.price_out),
+            is_free=info.free or info.demo,
         )
         retint(dialog, self._window.theme)
         if await dialogs.exec_async(dialog) and dialog.budget != conversation.budget.limit:

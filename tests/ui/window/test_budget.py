@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.choices import BudgetSet
@@ -190,3 +190,21 @@ async def _check_dollars(rig: WindowRig) -> None:
         await until(
             lambda: " · ≈ $0.40 · " in rig.window.sidebar.session_list.sessions()[0].subtitle, "an estimate"
         )
+
+
+@pytest.mark.parametrize(
+    ("has_prices", "is_free", "note"),
+    [
+        (True, False, ""),
+        (False, False, "Prices of this model are unknown. Only its tokens count."),
+        (False, True, "This model is free. Only its tokens count."),
+    ],
+)
+async def test_a_limit_in_dollars_says_why_it_has_no_effect(
+    qapp: QApplication, has_prices: bool, is_free: bool, note: str
+) -> None:
+    parent = QWidget()
+    state = CostState(Spending(5_000), Budget())
+    dialog = BudgetDialog(parent, state, has_prices=has_prices, is_free=is_free)
+    notes = [label.text() for label in dialog.findChildren(QLabel) if "model" in label.text()]
+    assert [text for text in notes if "Only its tokens" in text] == [note] * bool(note)
