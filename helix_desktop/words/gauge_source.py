@@ -14,9 +14,9 @@ def gauge_source_text(gauge: UsageGauge) -> str:
         return tr("Reported by the provider")
     if gauge.report_count:
         return tr("Estimated from the provider's last report")
-    if gauge.ratio == 1.0:
-        return tr("Estimated")
     ratio = current_language().show_decimal(gauge.ratio, 2)
+    if ratio == current_language().show_decimal(1, 2):
+        return tr("Estimated")
     return tr("Estimated: {ratio} × Helix's count, from earlier sessions", ratio=ratio)
 
 
@@ -27,6 +27,12 @@ def ratio_text(gauge: UsageGauge) -> str:
     ratio = current_language().show_decimal(gauge.ratio, 2)
     if gauge.is_ratio_at_bound:
         return _bound_text(gauge, ratio)
+    if ratio == current_language().show_decimal(1, 2):
+        return tr.plural(
+            gauge.report_count,
+            "The provider counts as many tokens as Helix (%n report)",
+            "The provider counts as many tokens as Helix (median of %n reports)",
+        )
     return tr.plural(
         gauge.report_count,
         "The provider counts about {ratio} × Helix's count (%n report)",

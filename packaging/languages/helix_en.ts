@@ -9725,6 +9725,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>The provider counts as many tokens as Helix (median of %n reports)</source>
+            <translation>
+                <numerusform>The provider counts as many tokens as Helix (%n report)</numerusform>
+                <numerusform>The provider counts as many tokens as Helix (median of %n reports)</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/gauge_source.py" />
             <source>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</source>
             <translation>
                 <numerusform>The provider counts {ratio} × Helix's count or less (%n report). Estimates use {ratio}.</numerusform>
