@@ -152,7 +152,7 @@ class DividerItem(RowItem):
         widths = [self._button_width(action, label) for _, action, label in buttons]
         buttons_width = sum(widths) + (style.px(6) if widths else 0)
         same_line = room + buttons_width <= width - style.px(48)
-        left = (width - room - (buttons_width if same_line else 0)) / 2 + (room - wide if same_line else 0)
+        left = (width - room - buttons_width) / 2 + room - wide if same_line else (width - wide) / 2
         self._chip = QRectF(left, style.px(5), wide, tall)
         self._middle = self._chip.center().y()
         self._label.x, self._label.y = left + style.px(9 + 15), self._middle - self._label.height / 2
