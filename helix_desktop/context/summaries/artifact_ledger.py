@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.command_lines import short_command, whole_command
+from helix_desktop.context.summaries.git_commits import GitCommits
 from helix_desktop.context.summaries.informative_lines import (
     described_result,
     error_line,
@@ -53,14 +54,16 @@ _WITH_CONTENT: tuple[ToolKind, ...] = ("read", "write", "edit")  # calls whose c
 _EDITED: tuple[StoredContent, ...] = ("before edits", "part before edits")
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _SHARES = {
-    "changed": 0.4,
+    "commits": 0.08,
+    "changed": 0.36,
     "deleted": 0.06,
     "attached": 0.08,
-    "failed": 0.2,
-    "commands": 0.16,
+    "failed": 0.18,
+    "commands": 0.14,
     "read": 0.1,
 }  # of the characters, for each kind, in the order of the ledger; what one leaves the next ones take
 _NAMES = {
+    "commits": "committed",
     "changed": "written",
     "deleted": "deleted",
     "attached": "attached",
@@ -70,12 +73,13 @@ _NAMES = {
 
 
 class Ledger(msgspec.Struct):
-    """Files by path, attachments by digest, commands by what they run, failures; each newest last."""
+    """Files by path, attachments by digest, commands by what they run, failures, commits; newest last."""
 
     files: dict[str, LedgerFile] = {}
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
+    git: GitCommits = msgspec.field(default_factory=GitCommits)
     newest_calls: tuple[int, AssistantSpoke | None] = (0, None)  # the newest message with calls, by its event
 
     def add(self, item: LogItem) -> None:
@@ -97,6 +101,7 @@ class Ledger(msgspec.Struct):
         kind = tool_kind(output.name)
         self.failures.pop((output.name, output.target), None)
         if kind == "command":
+            self.git.add(output, seq)
             self._add_command(output, seq)
         elif not output.ok:
             text = error_line(output.text) or output.first_line
@@ -207,6 +212,7 @@ class Ledger(msgspec.Struct):
         runs = _with_others([*reversed(self.commands.values())])
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
         return {
+            "commits": self.git.newest_first,
             "changed": [use for use in files if use.is_changed],
             "deleted": [use for use in files if use.state == "deleted"],
             "attached": [*reversed(self.attached.values())],
@@ -218,9 +224,9 @@ class Ledger(msgspec.Struct):
     def text(self, cap: int) -> str:
         """Return the ledger in about `cap` tokens at most.
 
-        Written files come first, then deleted ones, attachments, failures, commands, and what was only read;
-        each kind has its share, newest first, and what one leaves the next ones take. Omitted lines are
-        counted.
+        Commits come first, then written files, deleted ones, attachments, failures, commands, and what was
+        only read; each kind has its share, newest first, and what one leaves the next ones take. Omitted
+        lines are counted.
         """
         if cap <= 0:
             return ""

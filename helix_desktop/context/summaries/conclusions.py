@@ -58,6 +58,17 @@ _RESULT = re.compile(
     r"|committed|merged|pushed|pass(?:es|ed|ing)?|fail(?:s|ed|ing|ure)?|works|verified|confirmed|no longer"
     r"|returns|throws|raises|drops|ignores|remains|missing|wrong|broken|never|not|only|done|open)\b"
 )
+_OPEN = re.compile(
+    r"\b(?:remain(?:s|ing)|not yet|todos?|follow-?ups?|left (?:open|to do|out|as is)|deferred"
+    r"|untested|unresolved|out of scope|next steps?|blocked|known (?:issue|limitation)s?|unable to"
+    r"|could(?: not|n['’]t)"
+    r"|not (?:been )?(?:tested|covered|implemented|fixed|run|done|committed|pushed|verified|addressed)"
+    r"|still (?:open|missing|fail\w*|broken|needs?|not|to be)"
+    r"|(?:tests?|checks?|builds?|lint)\b[^.;]{0,40}\b(?:fail|failing))\b"
+)
+_NOTHING_OPEN = re.compile(
+    r"\b(?:no|0|zero|without|nothing|none)\b(?: \w+){0,3}?(?=[.,;:!]|$)|\bno longer \w+"
+)
 _NEEDS_SUBJECT = re.compile(
     r"(?:it|its|this|that|they|these|those|which|such|so|because|therefore|hence|thus|but|both|here)\b",
     re.IGNORECASE,
@@ -100,8 +111,11 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     lead = -1  # the heading or colon that the next line belongs to
     before = -1  # the sentence that may have its subject
+    is_listed = False
     for line in _prose_lines(text):
-        is_listed = bool(_LISTED.match(line))
+        was_listed, is_listed = is_listed, bool(_LISTED.match(line))
+        if was_listed and not is_listed and not line[:1].isspace():  # what follows a list is none of it
+            lead = -1
         if not line:
             lead = before = -1
         elif (heading := _heading(line)) is not None:
@@ -257,9 +271,30 @@ def statements_in(text: str, count: int) -> list[Sentence]:
     """
     found = sentences_in(text)
     best = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)[:count]
-    subjects = {found[place].needs for place in best}
+    return _with_leads(found, best)
+
+
+def open_points_in(text: str, count: int) -> list[Sentence]:
+    """Return what a message that ended its turn leaves open, at most `count`: gaps, failures, a question."""
+    found = sentences_in(text)
+    places = [place for place in range(len(found)) if _is_open(found, place)]
+    return _with_leads(found, places[-count:])
+
+
+def _is_open(found: Sequence[Sentence], place: int) -> bool:
+    sentence = found[place]
+    if sentence.text.endswith("?"):
+        return place == len(found) - 1
+    lead = found[sentence.needs].text if sentence.needs >= 0 else ""
+    is_stated = bool(sentence.worth) or (bool(lead) and not sentence.text.endswith(":"))
+    return is_stated and bool(_OPEN.search(_NOTHING_OPEN.sub("", f"{lead} {sentence.text}".lower())))
+
+
+def _with_leads(found: Sequence[Sentence], places: Sequence[int]) -> list[Sentence]:
+    """Return sentences as statements, in their order: behind what they need, together if it is the same."""
+    subjects = {found[place].needs for place in places}
     statements: dict[tuple[int, int], Sentence] = {}
-    for place in sorted(set(best) - subjects):
+    for place in sorted(set(places) - subjects):
         sentence, plain = found[place], _LISTED.sub("", found[place].text).strip("| ")
         key = (sentence.needs, 0) if sentence.needs >= 0 else (-1, place)
         earlier = statements.get(key)

@@ -9,38 +9,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.conclusions import cut_between_words, cut_sentence, statements_in
+from helix_desktop.context.summaries.conclusions import (
+    cut_between_words,
+    cut_sentence,
+    open_points_in,
+    statements_in,
+)
 from helix_desktop.context.summaries.ledger_entries import CommandRun
-from helix_desktop.context.summaries.summary_coverage import instructions_in
+from helix_desktop.context.summaries.user_rules import preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.typed_text import typed_text
 
-OPENING, LAST_REQUEST = "The user asked", "Last request covered here"
-_PER_SECTION = 8  # bullets
+OPENING = "The user asked"
+LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
+_PER_SECTION = 12  # bullets
+_COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP = 240  # characters
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
-_CLAUSE_START = (
-    r"(?:(?:^|[.;:,!?()\n])[-–—•*\s]*|\s[-–—•]\s+"
-    r"|\b(?:and|but|so|then|just|please|should|must|ok(?:ay)?|now|you)\s+)"
-)
-_NOT_HOW = r"(?!\s+(?:\w+(?:ed|wn)\b|know|understand|think|see|have|worry))"  # `never called`, `don't know`
-_PREFERS = re.compile(
-    rf"{_CLAUSE_START}(?:always|never|don['’]t|do not|avoid|keep|prefer(?:ably)?|only use|use only)\b"
-    rf"{_NOT_HOW}"
-    r"|(?<!['’]ll )(?<!\bto )\bmake sure\b|\bmust(?:n['’]t| not| never| always| only)\b"
-    r"|\b(?:you|we|it|they|this|all|each|every) must\b|\bI(?:['’]d| would)? prefer\b"
-    r"|\bI (?:don['’]t|never|always) (?:want|like)\b",
-    re.IGNORECASE,
-)
-"""How a user says how things are to be done: by a command, not by what `never` happens or is not there."""
 _TEST_PROGRAM = re.compile(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
     r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
@@ -60,6 +52,8 @@ class HistoryExtract:
         self.ledger = Ledger()
         self._first_request: tuple[int, str] | None = None
         self._last_request: tuple[int, str] | None = None
+        self._is_answered = False
+        self._open_points: list[Bullet] = []  # of the newest message that ended its turn
         self._decisions: list[Bullet] = []
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
@@ -71,9 +65,9 @@ class HistoryExtract:
         self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text) if words := typed_text(text):
-                self._last_request = (item.seq, words)
+                self._last_request, self._is_answered = (item.seq, words), False
                 self._first_request = self._first_request or self._last_request
-                for preference in _preferences_in(words):
+                for preference in preferences_in(words):
                     self._add_preference(item.seq, preference)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
@@ -86,6 +80,7 @@ class HistoryExtract:
                 ]
                 if lists:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
+                self._is_answered = not calls and bool(text.strip())
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
@@ -97,6 +92,11 @@ class HistoryExtract:
         ]
         decisions = [bullet for states_cause, bullet in bullets if states_cause]
         results = [bullet for states_cause, bullet in bullets if not states_cause and is_conclusion]
+        if is_conclusion and text.strip():
+            self._open_points = [
+                Bullet(cut_sentence(sentence.text, _SENTENCE_CAP), (seq,))
+                for sentence in open_points_in(text, _OF_CONCLUSION)
+            ]
         self._decisions = _newest([*self._decisions, *decisions])
         self._results = _newest([*self._results, *results])
 
@@ -112,13 +112,17 @@ class HistoryExtract:
         results = _newest([*_todo_bullets(self._todo, "done"), *self._results])
         first, last = self._first_request, self._last_request
         is_repeated = not has_request and first != last and first and last and first[1] == last[1]
+        request = _request(ANSWERED_REQUEST if self._is_answered else LAST_REQUEST, last)
         new = {
-            "Project Background": [] if has_request else _request(OPENING, last if is_repeated else first),
+            "Project Background": [
+                *([] if has_request or is_repeated else _request(OPENING, first)),
+                *(request if self._is_answered and first != last else []),
+            ],
             "Technical Details": self._decisions,
-            "Completed Work": _newest([*_completed(self.ledger), *results]),
-            "Current Issues": _issues(self.ledger),
+            "Completed Work": _newest([*_completed(self.ledger), *results, *_commits(self.ledger)]),
+            "Current Issues": _newest([*_issues(self.ledger), *self._open_points]),
             "TODO Items": [
-                *_request(LAST_REQUEST, None if is_repeated else last),
+                *([] if self._is_answered else request),
                 *_todo_bullets(self._todo, "in_progress", "pending"),
             ],
             "User Preferences": self._preferences,
@@ -202,6 +206,11 @@ def _completed(ledger: Ledger) -> list[Bullet]:
     return _newest(bullets)
 
 
+def _commits(ledger: Ledger) -> list[Bullet]:
+    newest = ledger.git.newest_first[:_COMMITS]
+    return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
+
+
 def _issues(ledger: Ledger) -> list[Bullet]:
     failed = [run for run in _newest_runs(ledger) if run.exit_code is not None and not run.ok]
     bullets = [
@@ -217,13 +226,6 @@ def _issues(ledger: Ledger) -> list[Bullet]:
 
 def _with_result(text: str, result: str) -> str:
     return f"{text}: {_sentence(result)}" if result else text
-
-
-def _preferences_in(text: str) -> list[str]:
-    """Return how the user wants things done: a short message whole, of a long one its rules."""
-    if len(text) <= _SENTENCE_CAP or not _PREFERS.search(text):
-        return [text] if _PREFERS.search(text) else []
-    return [*islice(filter(_PREFERS.search, instructions_in(text)), _OF_OTHERS)]
 
 
 def _sentence(text: str) -> str:

@@ -124,6 +124,47 @@ class Failure(msgspec.Struct, frozen=True):
         return _with_result(_entry(start, "", self.digest, self.seq), self.text)
 
 
+class GitCommit(msgspec.Struct, frozen=True):
+    """A commit that a command made on a branch, and whether that was pushed since."""
+
+    digest: str
+    branch: str
+    subject: str
+    seq: int
+    is_pushed: bool = False
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        return f"commit {self.digest} e{self.seq}: {self._details}"
+
+    @property
+    def text(self) -> str:
+        """Return it as a sentence."""
+        return f"Committed {self.digest}: {self._details}"
+
+    @property
+    def _details(self) -> str:
+        return f"{self.subject} ({self.branch}, {'pushed' if self.is_pushed else 'no push since'})"
+
+
+class PullRequest(msgspec.Struct, frozen=True):
+    """A pull request that a command opened."""
+
+    address: str
+    seq: int
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        return f"pull request e{self.seq}: {self.address}"
+
+    @property
+    def text(self) -> str:
+        """Return it as a sentence."""
+        return f"Opened pull request {self.address}"
+
+
 def _entry(start: str, target: str, digest: str, seq: int) -> str:
     digest = "" if digest == NOTHING else digest
     return " ".join(f"{start} {one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
@@ -133,4 +174,4 @@ def _with_result(line: str, result: str) -> str:
     return f"{line}: {ellipsize(one_line(result), _RESULT_CHARS)}" if result.strip() else line
 
 
-LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure
+LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure | GitCommit | PullRequest

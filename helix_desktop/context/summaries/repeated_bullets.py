@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.context.summaries.handover_fallback import LAST_REQUEST, OPENING
+from helix_desktop.context.summaries.handover_fallback import ANSWERED_REQUEST, LAST_REQUEST, OPENING
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
 
 _QUOTED, _LISTED = "Quoted below", "In the ledger below"
 _WORD = re.compile(r"[\w./-]+")
-_LABEL_WORDS = frozenset(["Changed", "Ran", "exit", "ended", "with", "failed"])
+_REQUEST_LABELS = (OPENING, LAST_REQUEST, ANSWERED_REQUEST, "Last request covered here")
+"""How a sentence begins that quotes a request; the last one in handovers of older versions."""
+_LABEL_WORDS = frozenset(["Changed", "Committed", "Opened", "Ran", "exit", "ended", "with", "failed"])
 _FROM_LEDGER = ("Completed Work", "Current Issues")
 
 
@@ -34,7 +36,7 @@ def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str
     bullets: list[Bullet] = []
     repeated: dict[str, list[int]] = {}
     for bullet in section.bullets:
-        label = next((label for label in (OPENING, LAST_REQUEST) if bullet.text.startswith(f"{label}: ")), "")
+        label = next((label for label in _REQUEST_LABELS if bullet.text.startswith(f"{label}: ")), "")
         words = _plain(bullet.text.removeprefix(f"{label}: ")).removesuffix("…").rstrip()
         if any(words in text for text in texts):
             if label:

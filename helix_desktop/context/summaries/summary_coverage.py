@@ -20,6 +20,7 @@ from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
 from helix_desktop.context.summaries.markdown_lines import plain_sentence
+from helix_desktop.context.summaries.user_rules import RULE_CHARS, instructions_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
@@ -29,7 +30,6 @@ from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.typed_text import typed_text
 
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
-_SENTENCE_CHARS = 240  # characters of an instruction that are quoted
 _CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
@@ -45,18 +45,6 @@ _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers
 _ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
 _HASH_DIGITS = 7  # digits by which a hash is named
 _COMMAND_CHARS = 60  # characters of a command's main part by which it is named
-_RULE = re.compile(
-    r"\b(?:always|never|prefer|don['’]t|do not|must|mustn['’]t|only use|make sure|ensure|avoid|keep|without"
-    r"|at (?:most|least)|no (?:more|less|longer) than|instead of|remember|important|deadline"
-    r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|should(?:n['’]t)?|shall|may not|cannot|forbidden)\b",
-    re.IGNORECASE,
-)
-_NO_RULE = re.compile(
-    r"\b(?:never|always) \w+(?:ed|[^s]s)\b|\bshould I\b"
-    r"|\bI (?:don['’]t|do not) (?:know|recall|remember|have|understand|see|think)\b",
-    re.IGNORECASE,
-)
-"""What happens or is not there: `never called`, `always lists`, `I don't know`."""
 _NEGATION = re.compile(
     r"\b(?:never|not|no|none|nothing|without|avoid(?:s|ed)?|forbid(?:s|den)?|forbade|refus\w+|cannot"
     r"|(?:do|does|did|must|should|would|could|can|wo|is|are|was|were)n['’]t)\b",
@@ -117,7 +105,7 @@ class CoveredFacts:
                     self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
-                    self._note("instructions", _shortened(decision), item.seq)
+                    self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
                 for match in _hashes_in(line):
@@ -276,8 +264,8 @@ _LABELS: Mapping[FactKind, str] = {
     "conclusions": "The agent concluded",
     "files": "Files",
     "commands": "Commands",
-    "hashes": "Hashes",
-    "numbers": "Numbers",
+    "hashes": "Sentences with hashes",
+    "numbers": "Sentences with numbers",
 }
 
 
@@ -316,19 +304,6 @@ def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mappin
         elif is_file or f"{end}/" in all_paths:
             files[mention] = max(seq, files.get(mention, 0))
     return dict(sorted(files.items(), key=lambda file: file[1]))
-
-
-def instructions_in(text: str) -> Iterator[str]:
-    """Yield the sentences of a user's message that set a rule, on one line each."""
-    for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
-        line = plain_sentence(" ".join(sentence.split()))
-        is_long = len(line) > 8 and not sentence.startswith("#")  # noqa: PLR2004 - shorter ones name nothing
-        if is_long and not line.endswith(("?", ":")) and _RULE.search(_NO_RULE.sub("", line)):
-            yield _shortened(line)
-
-
-def _shortened(line: str) -> str:
-    return cut_between_words(line, _SENTENCE_CHARS)
 
 
 def _sentence_around(text: str, match: re.Match[str]) -> str:

@@ -185,29 +185,36 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
     assert [bullet.text for bullet in sections["User Preferences"]] == ["Never touch the table of users."]
 
 
-@pytest.mark.parametrize(
-    ("message", "is_preference"),
-    [
-        ("Use tabs, never spaces.", True),
-        ("Please don't commit anything.", True),
-        ("I'd prefer small commits.", True),
-        ("Themes must never break the app.", True),
-        ("- keep each commit working", True),
-        ("Make sure the docs stay true.", True),
-        ("Please continue.", False),
-        ("The hook never writes to stdout.", False),
-        ("`run` is defined but never called.", False),
-        ("I don't know why it fails.", False),
-        ("We don't have that field any more.", False),
-        ("I'll make sure to look it up.", False),
-    ],
-)
-def test_a_preference_says_how_things_are_to_be_done(message: str, is_preference: bool) -> None:
-    """What never happens, or isn't there, says nothing of how the user wants to have it."""
+def test_an_extract_says_what_is_committed_open_and_answered() -> None:
+    """The end of the work in one place: whether the last request is done, and what its answer left open."""
     simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message(message)
-    *_, preferences = extractive_handover(simulator.transcript.items, None)
-    assert [bullet.text for bullet in preferences.bullets] == ([message] if is_preference else [])
+    commit = ToolAnswered("c", "run_command", "[main 2222222] Read the last block", "d" * 64, 1, 1, 1)
+
+    def sections() -> dict[str, list[str]]:
+        found = extractive_handover(simulator.transcript.items, None)
+        return {section.title: [bullet.text for bullet in section.bullets] for section in found}
+
+    simulator.send_message("Make the reader read the last block.")
+    simulator.step("Done.", 0)
+    simulator.send_message("Now write the tests.")
+    assert sections()["TODO Items"] == ["Last request, not answered yet: Now write the tests."]
+    simulator.record(msgspec.structs.replace(commit, target="git commit -m x", exit_code=0))
+    simulator.step(
+        "`read_block` in src/parse.py returns the rest now.\n\n"
+        "Remaining work:\n- `write_block` has no test yet\n- the docs\n\nShould I push this?",
+        0,
+    )
+    now = sections()
+    assert now["TODO Items"] == []
+    assert "Last request, answered: Now write the tests." in now["Project Background"]
+    assert now["Completed Work"][-1] == "Committed 2222222: Read the last block (main, no push since)"
+    assert now["Current Issues"] == [
+        "Remaining work: `write_block` has no test yet; the docs",
+        "Should I push this?",
+    ]
+    simulator.send_message("No.")
+    simulator.step("`write_block` in src/parse.py has a test now, and all 38 tests pass.", 0)
+    assert sections()["Current Issues"] == [], "of an earlier answer nothing is known to be open"
 
 
 def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> None:
@@ -228,7 +235,7 @@ def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> No
     }
     assert sections["Technical Details"][0] == "`load_0` hangs in src/a.py:0 because it waits for itself."
     assert sections["Completed Work"][-1] == "`load_4` returns in 3 ms now, and 38 tests pass."
-    assert len([text for text in sections["Completed Work"] if text.startswith("Ran ")]) == 3
+    assert len([text for text in sections["Completed Work"] if text.startswith("Ran ")]) == 7
     texts = [text for title in sections for text in sections[title]]
     assert len([text for text in texts if text.endswith(": Please find what hangs.")]) == 1
     items = simulator.transcript.items
@@ -309,7 +316,7 @@ def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     simulator.record(ToolAnswered(refused.id, TODO, "Refused.", "d" * 64, 8, 2, 2, ok=False))
     sections = {section.title: section for section in extractive_handover(simulator.transcript.items, None)}
     assert [bullet.text for bullet in sections["TODO Items"].bullets] == [
-        "Last request covered here: Rewrite the parser.",
+        "Last request, not answered yet: Rewrite the parser.",
         "In progress: Rewrite it",
         "To do: Write tests",
     ]

@@ -12,7 +12,6 @@ from helix_desktop.context.summaries.summary_coverage import (
     also_named,
     check_summary_coverage,
     covered_facts,
-    instructions_in,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
@@ -177,13 +176,6 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
         assert {seq for fact in kind.missing for seq in fact.sources} <= seqs
     for kind in check_summary_coverage(facts, everything, 10**6):
         assert kind.named == kind.total
-
-
-def test_instructions_are_sentences_that_set_a_rule() -> None:
-    """Each on its own; what only asks or tells, or heads others, is none."""
-    text = "Look at the parser. You must keep Python 3.9!\n- don't rename files\nMust it work without a net?"
-    text += "\n## Must have\nKeep in mind:\nI don't know why `run` is never called.\nThe hook never fires."
-    assert list(instructions_in(text)) == ["You must keep Python 3.9!", "don't rename files"]
 
 
 def test_facts_added_one_by_one_are_those_of_all() -> None:

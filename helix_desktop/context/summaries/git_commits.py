@@ -1,0 +1,59 @@
+"""What commands did to a git history: commits, which of them were pushed, and pull requests."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from helix_desktop.context.summaries.ledger_entries import GitCommit, PullRequest
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.text_format import ellipsize, one_line
+
+_COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_PUSHED = re.compile(
+    r"^ [ +*=] (?:\[new branch\]|[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[up to date\]) +(\S+) -> \S+",
+    re.MULTILINE,
+)
+_ALL_PUSHED = re.compile(r"^Everything up-to-date$", re.MULTILINE)
+_NEW_REPOSITORY = re.compile(r"^Initialized empty Git repository", re.MULTILINE)  # one to try something in
+_REQUEST = re.compile(r"\b(?:gh pr|glab mr) create\b")
+_REQUEST_ADDRESS = re.compile(r"https?://\S+/(?:pull|merge_requests)/\d+")
+_SUBJECT_CHARS = 100  # of a commit
+
+
+class GitCommits(msgspec.Struct):
+    """Commits by their hash and pull requests by their address, each newest last."""
+
+    commits: dict[str, GitCommit] = {}
+    requests: dict[str, PullRequest] = {}
+
+    def add(self, output: ToolAnswered, seq: int) -> None:
+        """Read what a command printed."""
+        if "git" in output.target and not _NEW_REPOSITORY.search(output.text):
+            self._add_commits(output, seq)
+            self._add_pushes(output.text)
+        if _REQUEST.search(output.target) and (found := _REQUEST_ADDRESS.search(output.text)):
+            self.requests[found[0]] = PullRequest(found[0], seq)
+
+    def _add_commits(self, output: ToolAnswered, seq: int) -> None:
+        for branch, digest, subject in _COMMITTED.findall(output.text):
+            if "--amend" in output.target:
+                same = [commit for commit in self.commits.values() if commit.branch == branch]
+                for amended in same[-1:]:
+                    del self.commits[amended.digest]
+            title = ellipsize(one_line(subject), _SUBJECT_CHARS)
+            self.commits[digest] = GitCommit(digest, branch, title, seq)
+
+    def _add_pushes(self, text: str) -> None:
+        branches = {*_PUSHED.findall(text)}
+        if self.commits and _ALL_PUSHED.search(text):
+            branches.add([*self.commits.values()][-1].branch)
+        for commit in self.commits.values() if branches else ():
+            if commit.branch in branches:
+                self.commits[commit.digest] = msgspec.structs.replace(commit, is_pushed=True)
+
+    @property
+    def newest_first(self) -> list[GitCommit | PullRequest]:
+        """Return pull requests and commits, the newest first."""
+        return sorted((*self.commits.values(), *self.requests.values()), key=lambda entry: -entry.seq)
