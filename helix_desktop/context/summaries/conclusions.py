@@ -64,7 +64,7 @@ _OPEN = re.compile(
     r"|could(?: not|n['’]t)"
     r"|not (?:been )?(?:tested|covered|implemented|fixed|run|done|committed|pushed|verified|addressed)"
     r"|still (?:open|missing|fail\w*|broken|needs?|not|to be)"
-    r"|(?:tests?|checks?|builds?|lint)\b[^.;]{0,40}\b(?:fail|failing))\b"
+    r"|(?:tests?|checks?|builds?|lint)\b[^;]{0,40}\b(?:fail|failing))\b"
 )
 _NOTHING_OPEN = re.compile(
     r"\b(?:no|0|zero|without|nothing|none)\b(?: \w+){0,3}?(?=[.,;:!]|$)|\bno longer \w+"
@@ -114,11 +114,11 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
     is_listed = False
     for line in _prose_lines(text):
         was_listed, is_listed = is_listed, bool(_LISTED.match(line))
-        if was_listed and not is_listed and not line[:1].isspace():  # what follows a list is none of it
-            lead = -1
-        if not line:
+        if not line or (was_listed and not is_listed):  # what follows a list is no item of it
             lead = before = -1
-        elif (heading := _heading(line)) is not None:
+        if not line:
+            continue
+        if (heading := _heading(line)) is not None:
             lead, before = len(found), -1
             found.append(Sentence(heading))
         else:

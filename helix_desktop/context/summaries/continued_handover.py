@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Set
 from itertools import count
 
 import msgspec
@@ -18,7 +18,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
+from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
@@ -57,6 +57,8 @@ def continued_handover(
             else _text("That session has no messages yet."),
             _text("Choose another session or handover."),
         )
+    quotes, quoted, answer_seq = _quotes(transcript, source, policy, window_size)
+    source = _without_quoted(source, quoted, answer_seq)
     index_text, entries = "", source.index_entries
     if not seq:
         index_text, entries = build_index_entry(transcript, 0, source.upto)
@@ -81,7 +83,7 @@ def continued_handover(
         origin=session_id,
         origin_title=transcript.title,
         origin_seq=seq,
-        quotes=_quotes(transcript, source, policy, window_size),
+        quotes=quotes,
     )
     if handover is None:  # what it took is on record in the other session
         event = msgspec.structs.replace(
@@ -131,21 +133,50 @@ def _without_sources(section: Section) -> Section:
     return Section(section.title, tuple(Bullet(bullet.text) for bullet in section.bullets))
 
 
+def _without_quoted(handover: HandoverMade, quoted: Set[int], answer_seq: int) -> HandoverMade:
+    """Return a handover without what stands whole below it: of the newest answer, and of what it leaves out.
+
+    What a model or the user wrote stays.
+    """
+    is_written = handover.edited or handover.model not in ("", NO_MODEL)
+    sections = handover.sections
+    if not is_written:
+        sections = tuple(_without_bullets_of(answer_seq, section) for section in sections)
+    coverage = tuple(
+        msgspec.structs.replace(
+            kind, missing=missing, verbatim=kind.verbatim + len(kind.missing) - len(missing)
+        )
+        for kind in handover.coverage
+        for missing in [tuple(fact for fact in kind.missing if not set(fact.sources) <= quoted)]
+    )
+    return msgspec.structs.replace(handover, sections=sections, coverage=coverage)
+
+
+def _without_bullets_of(seq: int, section: Section) -> Section:
+    return Section(section.title, tuple(bullet for bullet in section.bullets if bullet.sources != (seq,)))
+
+
 def _quotes(
     transcript: Transcript, handover: HandoverMade, policy: ContextPolicy, window_size: int
-) -> tuple[Quote, ...]:
-    """Return the words that go along verbatim: the user's covered ones that fit, and the newest answer."""
+) -> tuple[tuple[Quote, ...], Set[int], int]:
+    """Return the words that go along verbatim, which messages these are, and which of them is an answer.
+
+    They are the user's covered ones that fit, and the newest answer; 0 if that is too long.
+    """
     cap = policy.user_text_tokens
     own = user_texts(transcript, handover, cap, window_size)
     quotes = [*inherited_quotes(transcript, handover, cap, window_size)]
     quotes += [Quote("user", text, tokens) for _, text, tokens in own]
+    quoted, answer_seq = {seq for seq, _, _ in own}, 0
     instruction = transcript.item(handover.kept)  # it stays in the other window as a message
     if instruction is not None and isinstance(instruction.event, UserSpoke):
         quotes.append(Quote("user", instruction.event.text, instruction.event.tokens))
     covered = [item for item in transcript.items if item.seq <= handover.upto]
     covered = transcript.without_excluded(reversed(covered))
-    answers = (item.event for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text)
-    newest = next(answers, None)
-    if newest is not None and newest.tokens <= _LAST_ANSWER_TOKENS:
-        quotes.append(Quote("agent", newest.text, newest.tokens))
-    return tuple(quotes)
+    newest = next(
+        (item for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text), None
+    )
+    if newest is not None and newest.event.tokens <= _LAST_ANSWER_TOKENS:
+        quotes.append(Quote("agent", newest.event.text, newest.event.tokens))
+        answer_seq = newest.seq
+    return tuple(quotes), quoted | {answer_seq}, answer_seq

@@ -30,7 +30,7 @@ OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
 _PER_SECTION = 12  # bullets
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
-_SENTENCE_CAP = 240  # characters
+_SENTENCE_CAP, _STATEMENT_CAP = 240, 320  # characters
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _TEST_PROGRAM = re.compile(
@@ -87,14 +87,14 @@ class HistoryExtract:
         """Add what a message states: causes and decisions, and of one that ended its turn the results."""
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
         bullets = [
-            (sentence.states_cause, Bullet(cut_sentence(sentence.text, _SENTENCE_CAP), (seq,)))
+            (sentence.states_cause, Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,)))
             for sentence in statements
         ]
         decisions = [bullet for states_cause, bullet in bullets if states_cause]
         results = [bullet for states_cause, bullet in bullets if not states_cause and is_conclusion]
         if is_conclusion and text.strip():
             self._open_points = [
-                Bullet(cut_sentence(sentence.text, _SENTENCE_CAP), (seq,))
+                Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
                 for sentence in open_points_in(text, _OF_CONCLUSION)
             ]
         self._decisions = _newest([*self._decisions, *decisions])

@@ -13,6 +13,7 @@ from helix_desktop.context.summaries.conclusions import (
     cut_sentence,
     informative_sentences,
     main_statement,
+    open_points_in,
     sentences_in,
     statements_in,
     states_anything,
@@ -145,6 +146,32 @@ def test_a_heading_stands_apart_from_what_follows() -> None:
         "Root cause: The cache of the reader is never emptied.",
         long,
     ]
+
+
+def test_what_follows_a_list_is_no_item_of_it() -> None:
+    """Its subject is the line above it, not the colon before the list."""
+    text = "The field `lines_read` is still used for:\n- finding new content\n\nBut `store` cuts no more."
+    assert [(sentence.text, sentence.needs) for sentence in sentences_in(text)] == [
+        ("The field `lines_read` is still used for:", -1),
+        ("- finding new content", 0),
+        ("But `store` cuts no more.", -1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "open_points"),
+    [
+        ("All 38 tests pass and nothing is left open.", []),
+        ("`a.py` no longer fails.", []),
+        ("Next steps:\n- wire `sweep` in\n- docs", ["Next steps: wire `sweep` in; docs"]),
+        ("Done in `a.py`. `b.py` has not yet a test.", ["`b.py` has not yet a test."]),
+        ("3 integration tests in `b.py` are failing.", ["3 integration tests in `b.py` are failing."]),
+        ("Is it the cache? No. `a.py` is mended.\n\nShould I commit this?", ["Should I commit this?"]),
+    ],
+)
+def test_what_an_answer_leaves_open(text: str, open_points: list[str]) -> None:
+    """Gaps, checks that fail, and the question that it ends with."""
+    assert [statement.text for statement in open_points_in(text, 3)] == open_points
 
 
 def test_both_halves_of_a_sentence_stay() -> None:

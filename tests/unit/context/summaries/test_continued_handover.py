@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.handover_revision import revised_handover
-from helix_desktop.context.summaries.ledger_entries import CommandRun, Failure, LedgerEntry, LedgerFile
+from helix_desktop.context.summaries.ledger_entries import (
+    CommandRun,
+    Failure,
+    GitCommit,
+    LedgerEntry,
+    LedgerFile,
+    PullRequest,
+)
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -57,6 +65,26 @@ def test_a_session_continues_an_edited_handover_as_any_other() -> None:
     assert event.replaces == ()
 
 
+def test_what_stands_whole_below_is_not_said_above() -> None:
+    """The user's words and the newest answer go along verbatim."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    rule, finding = (
+        "Never touch the table of users.",
+        "`read_block` in src/parse.py:31 dropped the last block.",
+    )
+    simulator.send_message(f"Find out why the end is lost. {rule}")
+    simulator.step(f"It was because of a line end. {finding}", 0)
+    answer = "`read_block` in src/parse.py:34 returns the rest now, and all 38 tests pass in 12 s."
+    simulator.send_message("Mend it.")
+    simulator.step(answer, 0)
+    event, _ = continued_handover(simulator.transcript, "other", 0, simulator.policy, 100_000)
+    text = render_handover(event, (), (), event.quotes)
+    assert text.count(answer) == text.count("38 tests") == 1
+    assert text.count(f"- {finding}") == 1, "of an earlier answer only this is left"
+    assert "The user wrote" not in text
+    assert "Last request, answered: Mend it." in text
+
+
 def test_the_ledger_names_no_event_of_the_other_session() -> None:
     """Its digests can be recalled here; its event numbers would name other events, or none."""
     entries: tuple[LedgerEntry, ...] = (
@@ -66,6 +94,8 @@ def test_the_ledger_names_no_event_of_the_other_session() -> None:
         LedgerFile("d.py", "r", "", seq=22, content="failed"),
         CommandRun("make e2e", 0, "23456789abcd", 97, result="stage e5: 8 passed"),
         Failure("read_file", "e.py", "no such file", 26),
+        GitCommit("2222222", "main", "Read the last block", 30),
+        PullRequest("https://example.com/pull/12", 31),
     )
     simulator = build_history(12, size=2_000)
     simulator.hand_over(1_000)
@@ -79,6 +109,8 @@ def test_the_ledger_names_no_event_of_the_other_session() -> None:
         "r d.py: failed",
         "$ make e2e (exit 0) 23456789abcd: stage e5: 8 passed",
         "! read_file e.py: no such file",
+        "commit 2222222: Read the last block (main, no push since)",
+        "pull request: https://example.com/pull/12",
     ]
 
 
