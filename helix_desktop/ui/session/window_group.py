@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
+from helix_desktop.ui.session.composer.draft_state import DraftState
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
 
@@ -100,6 +101,7 @@ class WindowGroup(QObject):
         self._create = create
         self._windows: list[AppWindow] = []
         self._open: list[AppWindow] = []  # the one that the user looked at last is the last
+        self.drafts = DraftState()
         self._opening_lock = asyncio.Lock()
         self.asks_to_quit: MainWindow | None = None
         """The window over which the user is asked whether to quit."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog
 
@@ -53,7 +51,7 @@ class QuitController(QObject):
         self._start(self._confirm_move(target, remove_old), "move data")
 
     async def _confirm_move(self, target: str, remove_old: bool) -> None:
-        if await self._may_lose_drafts(self._windows.windows):
+        if await self._may_lose_drafts():
             self.move_confirmed.emit(target, remove_old)
 
     async def _close(self) -> None:
@@ -63,7 +61,9 @@ class QuitController(QObject):
         elif not self._is_asking:
             self._is_asking = True
             try:
-                if await self._may_lose_drafts((self._app_window,), is_quit=False):
+                # Drafts that can't be saved wait in the other windows.
+                pages = self._app_window.unsaved_settings()
+                if not pages or await self._ask_about_settings(pages, is_quit=False) == _QUIT:
                     await self._windows.close_window(self._app_window)
             finally:
                 self._is_asking = False
@@ -79,7 +79,7 @@ class QuitController(QObject):
         try:
             running = self._running_titles()
             answer = await self._ask(running) if running else _QUIT
-            if answer == _QUIT and not await self._may_lose_drafts(self._windows.windows):
+            if answer == _QUIT and not await self._may_lose_drafts():
                 answer = ""
         finally:
             self._is_asking, self._windows.asks_to_quit = False, None
@@ -91,13 +91,15 @@ class QuitController(QObject):
                     await self._windows.close_window(other)
             self.tray.hide_window()
 
-    async def _may_lose_drafts(self, closing: Sequence[AppWindow], is_quit: bool = True) -> bool:
-        """Save what the user wrote in windows; return False where that can't be and they want to stay."""
-        unsaved = [draft for app_window in closing for draft in await app_window.save_drafts()]
-        if unsaved and await self._ask_about(unsaved, is_quit) != _QUIT:
+    async def _may_lose_drafts(self) -> bool:
+        """Save what the user wrote; return False where that can't be and they want to stay."""
+        by_session: dict[str, UnsavedDraft] = {}
+        for app_window in self._windows.windows:
+            by_session |= {draft.session_id: draft for draft in await app_window.save_drafts()}
+        if by_session and await self._ask_about([*by_session.values()]) != _QUIT:
             return False
-        pages = [page for app_window in closing for page in app_window.unsaved_settings()]
-        return not pages or await self._ask_about_settings(pages, is_quit) == _QUIT
+        pages = [page for app_window in self._windows.windows for page in app_window.unsaved_settings()]
+        return not pages or await self._ask_about_settings(pages, is_quit=True) == _QUIT
 
     def _running_titles(self) -> list[str]:
         """Return the titles of the sessions whose agent is at work, in every open workspace."""
@@ -128,11 +130,9 @@ class QuitController(QObject):
             choices,
         )
 
-    async def _ask_about(self, unsaved: list[UnsavedDraft], is_quit: bool) -> str:
-        if len(unsaved) == 1 and is_quit:
+    async def _ask_about(self, unsaved: list[UnsavedDraft]) -> str:
+        if len(unsaved) == 1:
             what = tr("Quit without what you wrote in “{session}”?", session=unsaved[0].title)
-        elif not is_quit:
-            what = tr("Close the window without saving what you wrote?")
         else:
             what = tr.plural(
                 len(unsaved),
@@ -141,7 +141,7 @@ class QuitController(QObject):
             )
         error = unsaved[0].error
         why = translate(join_sentences(error.what, error.why, error.fix))
-        return await self._ask_to_lose(what, why, is_quit)
+        return await self._ask_to_lose(what, why, is_quit=True)
 
     async def _ask_about_settings(self, pages: list[str], is_quit: bool) -> str:
         why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))

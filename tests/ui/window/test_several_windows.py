@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.app.file_open_events import open_target
 from helix_desktop.app.run import StartTargets, reopen_windows
 from helix_desktop.app.stored_windows import load_windows
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
@@ -392,3 +394,70 @@ async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_op
         second.quit_controller.tray.clicked.emit(*place)
         await until(lambda: rig.wiring.shown_session == place, "the session in the first window")
         assert not second.window.isVisible()
+
+
+async def test_a_draft_goes_with_its_session_from_window_to_window(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        second = await _new_window(rig)
+        session_id = rig.wiring.shown_session.session_id
+        await _check_attachments(rig, second, session_id)
+        await _check_an_unsaved_draft(rig, second, session_id, monkeypatch)
+
+
+async def _show(window_controllers: WindowControllers, session_id: str) -> None:
+    """Show a session in a window, and let the other window that has it go on with another one."""
+    windows = window_controllers.windows
+    other = windows.other_with(window_controllers.window, *window_controllers.shown_session[:1], session_id)
+    if isinstance(other, WindowControllers):
+        await other.workspace_controller.new_session()
+    loaded: list[str] = []
+    window_controllers.session_controller.session_loaded.connect(
+        lambda: loaded.append(window_controllers.shown_session.session_id)
+    )
+    window_controllers.window.sidebar.session_selected.emit(session_id)
+    await until(lambda: session_id in loaded, "the session with its draft")
+
+
+async def _check_attachments(rig: WindowRig, second: WindowControllers, session_id: str) -> None:
+    """What was sent with a message in one window doesn't go along with the next one in another."""
+    await rig.run_turn("Said first.")
+    rig.composer.long_text_pasted.emit("words\n" * 50)
+    await until(rig.attachment_labels, "what was pasted")
+    await _show(second, session_id)
+    attachments = second.session_controller.composer.attachments
+    await until(lambda: len(attachments.current()) == 1, "the attachment that was added here")
+    second.session_controller.composer.send("Said there.")
+    await until(lambda: not attachments.current(), "the attachment sent")
+    conversation = second.session_controller.conversation
+    assert conversation is not None
+    transcript = conversation.session.transcript
+    await until(lambda: transcript.turns > 1 and not conversation.is_running, "the answer")
+    await _show(rig.wiring, session_id)
+    rig.type_message("Written after it", send=False)
+    await rig.wiring.session_controller.composer.drafts.save_all()
+    draft = await rig.workspace.store.draft(session_id)
+    assert (draft.text, draft.attachments) == ("Written after it", ())
+
+
+async def _check_an_unsaved_draft(
+    rig: WindowRig, second: WindowControllers, session_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one window could not save is shown by the one that the session goes to."""
+
+    async def refuse(*_: object) -> None:
+        raise StoreWriteFailed(verbatim("The disk is full."))
+
+    rig.composer.set_text("Written on a full disk")
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(rig.workspace.store, "save_draft", refuse)
+        await rig.wiring.workspace_controller.new_session()
+        await until(lambda: "could not be saved" in rig.banner_text(), "the notice")
+    assert f"unsaved-draft-{session_id}" in second.window.banners.banner_ids()
+    await _show(second, session_id)
+    composer = second.session_controller.composer.widget
+    await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")
+    assert "could not be saved" not in rig.banner_text()

@@ -48,10 +48,10 @@ class DraftAttachments(QObject):
         self._save_draft = save_draft
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
-        self._by_session: dict[str, list[Attachment]] = {}
+        self._by_session = context.windows.drafts.attachments
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._shown_ratio = 1.0  # the model's tokens per token of ours, as the chips show
-        self._attaching, self._lock = 0, asyncio.Lock()  # one at a time, so that chips are in order
+        self._attaching, self._lock = 0, context.windows.drafts.attaching_lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
         widget = self._widget
         widget.attachment_removed.connect(self._detach)
@@ -137,7 +137,8 @@ class DraftAttachments(QObject):
 
     def clear(self, but: Collection[str]) -> None:
         """Drop what goes along with the next messages, in every session but some: the store has it."""
-        self._by_session = {session_id: list(self.of(session_id)) for session_id in but}
+        for session_id in self._by_session.keys() - but:
+            del self._by_session[session_id]
         self.refresh()
 
     async def wait(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
@@ -14,8 +12,7 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.ui.design.shell_data import FAILED_WRITE
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
-from helix_desktop.ui.session.composer.outgoing import OutgoingMessage, OutgoingMessages
-from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDrafts
+from helix_desktop.ui.session.composer.outgoing import OutgoingMessage
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 
@@ -47,13 +44,12 @@ class SessionDrafts(QObject):
         self._conversation: Conversation | None = None
         self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
         self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
-        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """By session: its draft is not read while what was typed is put behind it."""
+        state = context.windows.drafts
+        self._locks, self.unsaved, self.outgoing = state.locks, state.unsaved, state.outgoing
+        self.unsaved.show_in(context.window.banners)
         self._banners = context.window.banners
         self._was_refused = False  # the draft on screen, when it was saved last
         self.attachments = DraftAttachments(context, self._save_changed)
-        self.unsaved = UnsavedDrafts(context.window.banners)
-        self.outgoing = OutgoingMessages()
         self._widget.text_paused.connect(self.save_later)
         self.attachments.edited.connect(lambda: self.save_later(self._widget.draft()))
 
@@ -123,8 +119,9 @@ class SessionDrafts(QObject):
             return
         session_id = conversation.session.id
         try:
-            draft = self.outgoing.with_draft(session_id, text, self.attachments.of(session_id))
-            await workspace.store.save_draft(session_id, draft.text, draft.attachments)
+            async with self._locks[session_id]:  # another window may read it
+                draft = self.outgoing.with_draft(session_id, text, self.attachments.of(session_id))
+                await workspace.store.save_draft(session_id, draft.text, draft.attachments)
         except StoreError:
             self._was_refused = True
             raise

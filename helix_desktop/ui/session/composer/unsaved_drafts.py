@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.ui.design.shell_data import error_banner
+from helix_desktop.ui.design.shell_data import Banner, error_banner
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.banners import BannerArea
 
@@ -14,11 +14,17 @@ _text = TextContext("Session")
 
 
 class UnsavedDrafts:
-    """One for each session, until the session is on screen again."""
+    """One for each session, until the session is on screen again, in whichever window."""
 
-    def __init__(self, banners: BannerArea) -> None:
-        self._banners = banners
+    def __init__(self) -> None:
+        self._areas: list[BannerArea] = []
         self._by_session: dict[str, UnsavedDraft] = {}
+
+    def show_in(self, banners: BannerArea) -> None:
+        """Say in another window, too, what could not be saved."""
+        self._areas.append(banners)
+        for draft in self.all():
+            banners.show_banner(_banner(draft))
 
     def all(self) -> list[UnsavedDraft]:
         """Return them, oldest first."""
@@ -30,20 +36,14 @@ class UnsavedDrafts:
 
     def add(self, draft: UnsavedDraft) -> None:
         """Keep a draft in place of its session's former one, and say so wherever the user is."""
-        session_id = draft.session_id
-        banner = error_banner(
-            HelixError(
-                _text("What you wrote in “{session}” could not be saved.", session=draft.title),
-                join_sentences(draft.error.what, draft.error.why),
-                _text("Your words are kept until you quit. Go back to the session to save them."),
-            )
-        )
-        self._by_session[session_id] = draft
-        self._banners.show_banner(replace(banner, id=_banner_id(session_id)))  # titles may be alike
+        self._by_session[draft.session_id] = draft
+        for banners in self._areas:
+            banners.show_banner(_banner(draft))
 
     def hide(self, session_id: str) -> None:
         """Take away the banner of a session that is in the trash; its draft waits for it to be restored."""
-        self._banners.remove(_banner_id(session_id))
+        for banners in self._areas:
+            banners.remove(_banner_id(session_id))
 
     def set_text(self, session_id: str, text: str) -> None:
         """Change the words of a session's draft."""
@@ -51,8 +51,19 @@ class UnsavedDrafts:
 
     def take(self, session_id: str) -> UnsavedDraft | None:
         """Remove the draft of a session and return it; None if it has none."""
-        self._banners.remove(_banner_id(session_id))
+        self.hide(session_id)
         return self._by_session.pop(session_id, None)
+
+
+def _banner(draft: UnsavedDraft) -> Banner:
+    banner = error_banner(
+        HelixError(
+            _text("What you wrote in “{session}” could not be saved.", session=draft.title),
+            join_sentences(draft.error.what, draft.error.why),
+            _text("Your words are kept until you quit. Go back to the session to save them."),
+        )
+    )
+    return replace(banner, id=_banner_id(draft.session_id))  # titles may be alike
 
 
 def _banner_id(session_id: str) -> str:
