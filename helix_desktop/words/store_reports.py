@@ -185,17 +185,17 @@ def import_summary(result: ImportResult) -> str:
         (busy, tr.plural(busy, "%n skipped because it is open", "%n skipped because they are open")),
     ]
     listed = tuple(change for count, change in sessions if count)
-    return translate(
-        join_sentences(
-            tr.plural(
-                result.added,
-                "%n entry added, {known} already present.",
-                "%n entries added, {known} already present.",
-                known=result.existing,
-            ),
-            tr("Sessions: {changes}.", changes=listed) if listed else tr("No sessions."),
+    entries = tr.plural(result.added, "%n entry added.", "%n entries added.")
+    if result.existing:
+        entries = tr.plural(
+            result.added,
+            "%n entry added, {known} already present.",
+            "%n entries added, {known} already present.",
+            known=result.existing,
         )
-    )  # fmt: skip
+    return translate(
+        join_sentences(entries, tr("Sessions: {changes}.", changes=listed) if listed else tr("No sessions."))
+    )
 
 
 def shortfall_text(plan: CleanupPlan) -> str:

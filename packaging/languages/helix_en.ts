@@ -20886,6 +20886,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n entries added.</source>
+            <translation>
+                <numerusform>%n entry added.</numerusform>
+                <numerusform>%n entries added.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n entry descriptions: rewritten</source>
             <translation>
                 <numerusform>%n entry description: rewritten</numerusform>

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from helix_desktop.domain.file_history.storage import HistoryCleanup
+from helix_desktop.domain.store.archive_report import ImportResult
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.store.retention import PermanentDeletion
 from helix_desktop.words.store_reports import (
     deletion_lines,
+    import_summary,
     lost_content_text,
     repair_notice,
     truncated_session_text,
@@ -42,3 +44,12 @@ def test_what_a_deletion_removes_is_one_sentence() -> None:
         "which frees 188 KB."
     )
     assert deletion_lines(PermanentDeletion(), HistoryCleanup())[0].startswith("This deletes nothing, ")
+
+
+def test_an_import_names_what_was_there_already_only_if_something_was() -> None:
+    assert import_summary(ImportResult("a.helix", 85, 0, new=("s", "t"))) == (
+        "85 entries added. Sessions: 2 new."
+    )
+    assert import_summary(ImportResult("a.helix", 0, 2, unchanged=("s",))) == (
+        "0 entries added, 2 already present. Sessions: 1 unchanged."
+    )
