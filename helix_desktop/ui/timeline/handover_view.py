@@ -84,7 +84,7 @@ class HandoverView(Card):
     def __init__(
         self, card: HandoverCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
     ) -> None:
-        super().__init__((16, 9, 12, 12), 7)
+        super().__init__((14, 9, 12, 12), 7)
         self._card, self._signals = card, signals
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         self.parts: list[Disclosure] = []

@@ -108,7 +108,7 @@ class RunningView(Card):
     """A compaction under way, with what the model writes and a Stop that changes nothing."""
 
     def __init__(self, signals: CardSignals) -> None:
-        super().__init__((16, 12, 12, 13), 9)
+        super().__init__((14, 12, 12, 13), 9)
         self._title = TextLine("", 14, 600)
         self._usage = TextLine("", 12, role="muted")
         self.steps = PhaseSteps()
