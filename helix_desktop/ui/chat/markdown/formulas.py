@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from textwrap import dedent
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 
 _LONGEST = 2_000  # characters of a formula
 _ENDS = {"$$": "$$", "\\(": "\\)", "\\[": "\\]", "$": "$"}
 _SIGNS = re.compile(r"[\\^_={}+<>*|]")  # without any of these, brackets are text, dollars prices
 _VARIABLE = re.compile(r"\w{1,2}")
+_DISPLAYED = ("$$", "\\[")  # what begins a formula that stands alone
+_LINES = "formula"
 
 
 def enable_formulas(parser: MarkdownIt) -> MarkdownIt:
     """Let a parser take `$x$`, `$$x$$`, `\\(x\\)` and `\\[x\\]` as code."""
     parser.inline.ruler.before("escape", "formula", _take_formula)
     return parser
+
+
+def lines_of_formula(tokens: Sequence[Token]) -> str:
+    """Return the lines of a paragraph that is one formula of several lines; empty if it is anything else."""
+    lines = str(tokens[0].meta.get(_LINES, "")) if len(tokens) == 1 else ""
+    return lines if "\n" in lines else ""
 
 
 def _take_formula(state: StateInline, silent: bool) -> bool:
@@ -28,7 +39,11 @@ def _take_formula(state: StateInline, silent: bool) -> bool:
     if end < 0 or not _is_formula(state.src, begin, start, end):
         return False
     if not silent:
-        state.push("code_inline", "code", 0).content = " ".join(state.src[start:end].split())
+        token = state.push("code_inline", "code", 0)
+        token.content = " ".join(state.src[start:end].split())
+        token.meta = (
+            {_LINES: dedent(state.src[start:end].strip("\n")).rstrip()} if begin in _DISPLAYED else {}
+        )
     state.pos = end + len(_ENDS[begin])
     return True
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from helix_desktop.ui.chat.markdown.formulas import enable_formulas
+from helix_desktop.ui.chat.markdown.formulas import enable_formulas, lines_of_formula
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -60,7 +60,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A fenced or indented block of code."""
+    """A fenced or indented block of code, or a formula of several lines."""
 
     text: str
     info: str = ""
@@ -201,7 +201,7 @@ class _Flattener:
         if kind == "inline":
             self._inline(token)
         elif kind in ("fence", "code_block"):
-            self._code(token)
+            self._write_code(token.content.removesuffix("\n"), token.info.strip())
         elif kind == "hr":
             self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quotes=self._quotes))
         elif kind in ("th_open", "td_open", "tr_open", "table_open", "table_close"):
@@ -231,6 +231,10 @@ class _Flattener:
                 self._heading = 0
 
     def _inline(self, token: Token) -> None:
+        formula = lines_of_formula(token.children or ())
+        if formula and not (self._in_cell or self._heading):
+            self._write_code(formula, "latex")
+            return
         spans = tuple(_spans(token.children or ()))
         if self._marker == BULLET and spans:
             self._marker, spans = _split_task_marker(spans)
@@ -249,11 +253,10 @@ class _Flattener:
             self._paragraphs.append(Paragraph((), 0, self._indent, self._quotes, self._marker))
             self._marker = ""
 
-    def _code(self, token: Token) -> None:
+    def _write_code(self, text: str, info: str) -> None:
         self._flush_marker()
         self._close_prose()
-        text = token.content.removesuffix("\n")
-        self._blocks.append(Code(text, token.info.strip(), self._indent))
+        self._blocks.append(Code(text, info, self._indent))
 
     def _table(self, token: Token) -> None:
         match token.type:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -21,6 +22,7 @@ from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible, wrap_long_line
 
 _PIECES = (
+    "$$\na\\\\\n  b\n$$\n",
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "    ", "```", "```py\n", "~~~\n", "`", "**",
     "> ", "# ", "| a | b |\n|--|--|\n", "---\n", "\n```\n", "[x](http://a.b)", "![i](file:///x)",
 )  # fmt: skip
@@ -175,3 +177,13 @@ def test_hidden_characters_are_revealed_where_users_approve() -> None:
 )
 def test_a_formula_is_code_and_dollars_are_dollars(text: str, codes: list[str]) -> None:
     assert [span.text for span in _spans(text) if span.code] == codes
+
+
+@pytest.mark.parametrize("text", ["$$\n  x &= a \\\\\n    &= b\n$$", "\\[\nx &= a \\\\\n  &= b\n\\]"])
+def test_a_formula_of_several_lines_keeps_them(text: str) -> None:
+    """In a paragraph of its own; within words it is one line, as all code there is."""
+    formula = Code("x &= a \\\\\n  &= b", "latex")
+    assert [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks] == [formula]
+    (item,) = MarkdownParser().parse(f"- {text}".replace("\n", "\n  "))
+    assert replace(formula, indent=1) in item.blocks
+    assert [span.text for span in _spans(f"so {text} holds") if span.code] == ["x &= a \\\\ &= b"]
