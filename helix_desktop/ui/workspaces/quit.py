@@ -98,7 +98,7 @@ class QuitController(QObject):
             by_session |= {draft.session_id: draft for draft in await app_window.save_drafts()}
         if by_session and await self._ask_about([*by_session.values()]) != _QUIT:
             return False
-        pages = [page for app_window in self._windows.windows for page in app_window.unsaved_settings()]
+        pages = [page for app_window in self._windows.open_windows for page in app_window.unsaved_settings()]
         return not pages or await self._ask_about_settings(pages, is_quit=True) == _QUIT
 
     def _running_titles(self) -> list[str]:

@@ -62,7 +62,9 @@ class SidebarPresenter(QObject):
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
         )
-        session_controller.composer.attachments.content_stored.connect(self.schedule_refresh)
+        content_stored = session_controller.composer.attachments.content_stored
+        content_stored.connect(self.schedule_refresh)
+        content_stored.connect(lambda: self._windows.lists_changed.emit(self._window))
         sessions = context.window.sidebar.session_list
         # The user may have moved a folder meanwhile.
         context.window.activated.connect(self.show_workspaces)

@@ -29,6 +29,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -311,6 +312,19 @@ async def test_settings_open_over_the_window_that_asks_unless_something_is_not_s
         assert rig.wiring.settings_dialog is None
         assert second.settings_dialog is not None
         assert not rig.wiring.unsaved_settings()
+        await _check_they_are_asked_about_once(rig, second)
+
+
+async def _check_they_are_asked_about_once(rig: WindowRig, second: WindowControllers) -> None:
+    """Who closes the window without saving is not asked again by Quit."""
+    second.window.close()
+    await until(lambda: _questions(second), "the question about the settings")
+    press(_questions(second)[0], "quit")
+    await until(lambda: not second.window.isVisible(), "the second window closed")
+    agreed: list[bool] = []
+    rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
+    rig.window.quit_requested.emit()
+    await until(lambda: agreed, "no question at the end")
 
 
 async def test_canceling_an_edit_of_a_session_that_another_window_shows(
