@@ -53,8 +53,11 @@ _NOT_INFORMATIVE = re.compile(
     r"|-\*-|^Information about$",
     re.IGNORECASE,
 )
-_NO_RESULT = re.compile(r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b")
-"""Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import."""
+_NO_RESULT = re.compile(
+    r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
+)
+"""Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
+the command that a runner of tasks prints before it runs it."""
 _INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
@@ -65,6 +68,7 @@ _COMMIT = re.compile(
 )
 """A commit as `git commit` and `git log --oneline` name it; one of digits alone may be a count."""
 _AFTER_COMMIT = re.compile(r"\d+ files? changed\b|(?:create|delete) mode \d|(?:rename|copy|rewrite) \S")
+_PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
 _DIFF_LINE = re.compile(
@@ -296,6 +300,8 @@ def _last_informative_line(text: str, failed: bool) -> str:
     why = _error_line(lines) if failed and not endings else ""
     line = _with_details(endings) if endings else why or commit or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
+    if _PACKAGE_OK.match(plain) and (packages := sum(map(bool, map(_PACKAGE_OK.match, lines)))) > 1:
+        plain = f"{packages} packages ok"
     if commit and endings:
         plain = f"{plain}; {commit}"
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""

@@ -78,7 +78,8 @@ _NEEDS_SUBJECT = re.compile(
 class Sentence(msgspec.Struct, frozen=True):
     """A sentence of a message, on one line; `worth` is 0 if it states nothing.
 
-    `states_cause` is True if it says why something is or was decided. `needs` is the place of the heading
+    `states_cause` is True if it says why something is or was decided, `states_result` if what was done or is
+    so now. `needs` is the place of the heading
     above it, or of the sentence that has its subject; -1: it stands alone.
     """
 
@@ -86,6 +87,7 @@ class Sentence(msgspec.Struct, frozen=True):
     worth: int = 0
     states_cause: bool = False
     needs: int = -1
+    states_result: bool = False
 
 
 def conclusions_in(items: Sequence[LogItem]) -> list[LogItem]:
@@ -142,6 +144,12 @@ def only_announces(sentence: str) -> bool:
 def states_anything(text: str) -> bool:
     """Return False for a message that only announces what the agent does next."""
     return any(sentence.worth for sentence in sentences_in(text))
+
+
+def ends_with_announcement(text: str) -> bool:
+    """Return True for a message that breaks off: its last sentence says what the agent does next."""
+    found = sentences_in(text)
+    return bool(found) and not found[-1].text.endswith("?") and only_announces(found[-1].text)
 
 
 def informative_sentences(text: str, max_chars: int) -> list[Sentence]:
@@ -302,8 +310,13 @@ def _with_leads(found: Sequence[Sentence], places: Sequence[int]) -> list[Senten
             plain = f"{earlier.text}; {plain}"
         elif sentence.needs >= 0:
             plain = f"{_LISTED.sub('', found[sentence.needs].text)} {plain}"
-        states_cause = sentence.states_cause or (earlier is not None and earlier.states_cause)
-        statements[key] = msgspec.structs.replace(sentence, text=plain, states_cause=states_cause)
+        both = (sentence, earlier or sentence)
+        statements[key] = msgspec.structs.replace(
+            sentence,
+            text=plain,
+            states_cause=any(each.states_cause for each in both),
+            states_result=any(each.states_result for each in both),
+        )
     return list(statements.values())
 
 
@@ -314,10 +327,11 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     names = _count_names(part)
     lowered = part.lower()
     states_cause = bool(_CAUSE.search(lowered) or (heading and _CAUSE.search(heading.lower())))
+    states_result = bool(_RESULT.search(lowered))
     worth = min(names, _MAX_NAMES)
     if worth or len(text.split()) >= _MIN_WORDS:
-        worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * bool(_RESULT.search(lowered))
-    return Sentence(text, worth, states_cause, needs)
+        worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * states_result
+    return Sentence(text, worth, states_cause, needs, states_result)
 
 
 def _count_names(text: str) -> int:

@@ -8,13 +8,14 @@ the ledger lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import (
     cut_between_words,
     cut_sentence,
+    ends_with_announcement,
     open_points_in,
     statements_in,
 )
@@ -31,7 +32,9 @@ LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request
 _PER_SECTION = 12  # bullets
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 320  # characters
+_ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
+_WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _TEST_PROGRAM = re.compile(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
@@ -54,7 +57,7 @@ class HistoryExtract:
         self._last_request: tuple[int, str] | None = None
         self._is_answered = False
         self._open_points: list[Bullet] = []  # of the newest message that ended its turn
-        self._decisions: list[Bullet] = []
+        self._details: list[Bullet] = []
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
@@ -80,25 +83,27 @@ class HistoryExtract:
                 ]
                 if lists:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
-                self._is_answered = not calls and bool(text.strip())
+                self._is_answered = not calls and bool(text.strip()) and not ends_with_announcement(text)
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        """Add what a message states: causes and decisions, and of one that ended its turn the results."""
+        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
-        bullets = [
-            (sentence.states_cause, Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,)))
-            for sentence in statements
-        ]
-        decisions = [bullet for states_cause, bullet in bullets if states_cause]
-        results = [bullet for states_cause, bullet in bullets if not states_cause and is_conclusion]
+        details: list[Bullet] = []
+        results: list[Bullet] = []
+        for sentence in statements:
+            bullet = Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
+            if sentence.states_cause or (is_conclusion and not sentence.states_result):
+                details.append(bullet)
+            elif is_conclusion:
+                results.append(bullet)
         if is_conclusion and text.strip():
             self._open_points = [
                 Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
                 for sentence in open_points_in(text, _OF_CONCLUSION)
             ]
-        self._decisions = _newest([*self._decisions, *decisions])
-        self._results = _newest([*self._results, *results])
+        self._details = _with_newer(self._details, details)
+        self._results = _with_newer(self._results, results)
 
     def _add_preference(self, seq: int, text: str) -> None:
         bullet = Bullet(_sentence(text), (seq,))
@@ -118,7 +123,7 @@ class HistoryExtract:
                 *([] if has_request or is_repeated else _request(OPENING, first)),
                 *(request if self._is_answered and first != last else []),
             ],
-            "Technical Details": self._decisions,
+            "Technical Details": self._details,
             "Completed Work": _newest([*_completed(self.ledger), *results, *_commits(self.ledger)]),
             "Current Issues": _newest([*_issues(self.ledger), *self._open_points]),
             "TODO Items": [
@@ -147,6 +152,24 @@ def extractive_handover(items: Iterable[LogItem], previous: HandoverMade | None)
 
 def _newest(bullets: list[Bullet]) -> list[Bullet]:
     return bullets[-_PER_SECTION:]
+
+
+def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
+    """Return the newest of both; of two that say much the same the newer one."""
+    words = [_words(bullet) for bullet in new]
+    different = [bullet for bullet in old if not any(_is_alike(_words(bullet), newer) for newer in words)]
+    return _newest([*different, *new])
+
+
+def _words(bullet: Bullet) -> Set[str]:
+    return set(_WORD.findall(bullet.text.lower()))
+
+
+def _is_alike(words: Set[str], others: Set[str]) -> bool:
+    """Return True if two sentences say much the same, of the same names and numbers."""
+    fewer, more = sorted((words, others), key=len)
+    is_of_same = all(word in more for word in fewer if _NAME.search(word))
+    return is_of_same and len(fewer & more) >= _ALIKE * len(fewer)
 
 
 def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:

@@ -141,6 +141,8 @@ def test_what_says_nothing_of_how_a_command_ended_is_passed_over() -> None:
     [
         ("ok  \tapp/b\t1.2s\nFAIL\tapp/cli\t71.522s\nok  \tapp/a\t0.1s\nFAIL\n", "FAIL app/cli 71.522s"),
         ("--- PASS: TestPut (0.00s)\nPASS\nok  \tapp/store\t0.012s\n", "ok app/store 0.012s"),
+        ("ok  \tapp/a\t0.1s\n?   \tapp\t[no test files]\nok  \tapp/b\t(cached)\n", "2 packages ok"),
+        ("3 files are formatted\n[fmt] $ gofmt -s -w .\n", "3 files are formatted"),
         ("..\n------\nRan 2 tests in 0.001s\n\nOK\n", "Ran 2 tests in 0.001s: OK"),
         ("deploying\nOK\n", "OK"),
         (f"Ran 2 tests of {'the importer ' * 9}\nOK\n", f"Ran 2 tests of {'the importer ' * 4}the im…: OK"),

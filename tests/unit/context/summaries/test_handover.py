@@ -215,6 +215,26 @@ def test_an_extract_says_what_is_committed_open_and_answered() -> None:
     simulator.send_message("No.")
     simulator.step("`write_block` in src/parse.py has a test now, and all 38 tests pass.", 0)
     assert sections()["Current Issues"] == [], "of an earlier answer nothing is known to be open"
+    simulator.send_message("Is anything left?")
+    simulator.step("Let me check the plan to see what else `read_block` needs:", 0)
+    assert sections()["TODO Items"] == ["Last request, not answered yet: Is anything left?"]
+
+
+def test_an_extract_says_the_same_fact_once() -> None:
+    """In its newest words; one of another name is another fact."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for text in (
+        "The cause was that `read_block` in src/parse.py dropped the rest of a file.",
+        "As found before, the cause was that `read_block` in src/parse.py dropped the rest of a file.",
+        "The cause was that `write_block` in src/parse.py dropped the rest of a file.",
+    ):
+        simulator.send_message("Why?")
+        simulator.step(text, 0)
+    _, details, *_ = extractive_handover(simulator.transcript.items, None)
+    assert [bullet.text.partition(" the cause")[0] for bullet in details.bullets] == [
+        "As found before,",
+        "The cause was that `write_block` in src/parse.py dropped the rest of a file.",
+    ]
 
 
 def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> None:
