@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -80,6 +81,8 @@ class SessionController(QObject):
         self.conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         self._background_jobs: dict[str, BackgroundJobs] = {}  # by session, while any run
+        for first in context.windows.windows[:1]:  # it has heard all that runs
+            self._background_jobs |= deepcopy(dict(first.background_jobs))
         announce = views.chat.view.announce
         self.chat = ChatPresenter(
             views.chat.model,
@@ -116,6 +119,11 @@ class SessionController(QObject):
         window.commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)
         window.page_shown.connect(self._focus_page)
+
+    @property
+    def background_jobs(self) -> Mapping[str, BackgroundJobs]:
+        """Return what runs in the background, by session, in all open workspaces."""
+        return self._background_jobs
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show a conversation of a workspace, a workspace without one, or nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
+from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.composer.draft_state import DraftState
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -41,6 +42,10 @@ class AppWindow(Protocol):
     @property
     def settings_dialog(self) -> QDialog | None:
         """The settings window that is open over this one; None if there is none."""
+
+    @property
+    def background_jobs(self) -> Mapping[str, BackgroundJobs]:
+        """What runs in the background, by session, in all open workspaces."""
 
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
         """Show a session of a workspace: a new one for None, the last one if the id is empty.

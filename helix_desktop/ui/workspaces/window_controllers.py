@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from PySide6.QtWidgets import QDialog
@@ -12,6 +12,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.approvals import ApprovalController
+from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.banners import SessionBanners
 from helix_desktop.ui.session.call_jobs import CallJobs
 from helix_desktop.ui.session.changes.controller import ChangesController
@@ -123,6 +124,11 @@ class WindowControllers:
     def settings_dialog(self) -> QDialog | None:
         """Return the settings window that is open over this one; None if there is none."""
         return self.settings.open_dialog
+
+    @property
+    def background_jobs(self) -> Mapping[str, BackgroundJobs]:
+        """Return what runs in the background, by session, in all open workspaces."""
+        return self.session_controller.background_jobs
 
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
         """Show a session of a workspace: a new one for None, the last one if the id is empty.

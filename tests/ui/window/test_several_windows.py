@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
 from helix_desktop.app.run import StartTargets, reopen_windows
 from helix_desktop.app.stored_windows import load_windows
@@ -335,6 +336,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         await rig.open_folder("project")
         original = rig.wiring.shown_session.session_id
         await rig.run_turn("Say hello.")
+        rig.conversation.session.publish(CompactionProgress("summarise"))
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
         await until(lambda: rig.wiring.shown_session.session_id != original, "the branch")
         branch = rig.wiring.shown_session.session_id
@@ -343,6 +345,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
+        assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
         rig.window.banners.action_clicked.emit("editing", "cancel")
         await until(lambda: not _row_of(rig.wiring, branch), "the branch out of the list")
         assert rig.wiring.shown_session.session_id not in {branch, original}
