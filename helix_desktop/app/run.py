@@ -176,6 +176,7 @@ class StartTargets:
 
     def open_later(self, target: str) -> None:
         """Open a target in the window that the user looked at last, and bring that to the front."""
+        self._windows.show()
         bring_to_front(self._windows.current.window)
         self._start(target)
 

@@ -24338,6 +24338,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/main_window.py" />
+            <source>{title} ({number})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>{words} ({keys})</source>
             <translation type="unfinished" />

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple, Protocol
@@ -118,6 +119,7 @@ class WindowGroup(QObject):
         self._windows.append(app_window)
         self._open.append(app_window)
         app_window.window.activated.connect(lambda: self._on_activated(app_window))
+        app_window.window.title_changed.connect(self._number_titles)
         self._on_opened_or_closed()
 
     @property
@@ -134,6 +136,16 @@ class WindowGroup(QObject):
     def current(self) -> AppWindow:
         """Return the window that the user looked at last."""
         return self._open[-1]
+
+    def show(self) -> None:
+        """Show all open windows: they may be in the tray."""
+        for app_window in self._open:
+            app_window.window.show()
+
+    def hide(self) -> None:
+        """Hide all open windows; they stay open."""
+        for app_window in self._open:
+            app_window.window.hide()
 
     def is_only_one(self, window: MainWindow) -> bool:
         """Return True if no other window is open."""
@@ -226,7 +238,17 @@ class WindowGroup(QObject):
         self._bind_quit_key()
         for app_window in self._open:
             app_window.window.set_one_of_several(len(self._open) > 1)
+        self._number_titles()
         self.opened_or_closed.emit()
+
+    def _number_titles(self) -> None:
+        """Number the windows that have the same title, such as those with a new session."""
+        count: Counter[str] = Counter()
+        for app_window in self._windows:
+            if app_window in self._open:
+                title = app_window.window.unnumbered_title
+                count[title] += 1
+                app_window.window.set_title_number(count[title])
 
     def _on_activated(self, app_window: AppWindow) -> None:
         self.activated.emit()

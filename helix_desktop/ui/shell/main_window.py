@@ -98,6 +98,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """The user wants to end the app, whatever windows there are."""
     layout_changed = Signal()
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
+    title_changed = Signal()
     activated = Signal()
     """The window is in front now: folders and files may have changed meanwhile."""
     first_frame = Signal()
@@ -130,7 +131,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting_count = 0  # sessions that wait for the user, that on screen among them
         self._workspace_name = self._session_title = ""
-        self._is_one_of_several = False
+        self._is_one_of_several, self._title_number = False, 1
+        self.unnumbered_title = APP_NAME
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
@@ -325,7 +327,18 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
         waiting = waiting_text(self._waiting_count) if self._waiting_count else ""
         session_title = self._session_title if self._is_one_of_several else ""
-        self.setWindowTitle(" · ".join(filter(None, (waiting, session_title, title))))
+        self.unnumbered_title = " · ".join(filter(None, (waiting, session_title, title)))
+        self.title_changed.emit()
+        self._show_title_number()
+
+    def set_title_number(self, number: int) -> None:
+        """Tell this window from others with the same title; the first of them has the number 1."""
+        self._title_number = number
+        self._show_title_number()
+
+    def _show_title_number(self) -> None:
+        title, number = self.unnumbered_title, self._title_number
+        self.setWindowTitle(tr("{title} ({number})", title=title, number=number) if number > 1 else title)
 
     def last_workspace(self) -> str:
         """Return the name of the workspace that was on screen last, also in the run before this one."""

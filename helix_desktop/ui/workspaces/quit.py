@@ -86,10 +86,8 @@ class QuitController(QObject):
         if answer == _QUIT:
             self.confirmed.emit()
         elif answer == _HIDE:
-            for other in self._windows.open_windows:
-                if other is not self._app_window:
-                    await self._windows.close_window(other)
             self.tray.hide_window()
+            self._windows.hide()
 
     async def _may_lose_drafts(self) -> bool:
         """Save what the user wrote; return False where that can't be and they want to stay."""
@@ -121,7 +119,7 @@ class QuitController(QObject):
                 len(running), "The agent is working in %n session.", "The agent is working in %n sessions."
             )
         outcome = tr("Quitting stops it. Everything so far is saved, and you can continue later.")
-        self._window.show()
+        self._windows.show()
         return await dialogs.ask(
             self._window,
             self._window.theme,
@@ -152,7 +150,7 @@ class QuitController(QObject):
     async def _ask_to_lose(self, what: str, why: str, is_quit: bool) -> str:
         answer = tr("Quit without saving") if is_quit else tr("Close without saving")
         choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, answer, "danger")]
-        self._window.show()
+        self._windows.show()
         return await dialogs.ask(self._window, self._window.theme, what, why, choices)
 
 

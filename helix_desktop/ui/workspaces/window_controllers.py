@@ -151,6 +151,7 @@ class WindowControllers:
     def _on_tray_clicked(self, workspace_id: str, session_id: str) -> None:
         """Show what a message is about in the window in use: this one may be closed meanwhile."""
         current = self.windows.current
+        self.windows.show()
         bring_to_front(current.window)
         if workspace_id:
             current.open_in_front(workspace_id, session_id)
@@ -186,13 +187,13 @@ class WindowControllers:
 
     def _follow_lists(self, window: object) -> None:
         """Show workspaces and sessions as another window left them."""
-        if window is not self.window and self.window.isVisible():
+        if window is not self.window and self in self.windows.open_windows:
             self.sidebar.schedule_refresh()
             self.session_controller.schedule_refresh()  # the cache may have changed
 
     def _follow_settings(self, window: object) -> None:
         """Show trust and models as another window left them."""
-        if window is not self.window and self.window.isVisible():
+        if window is not self.window and self in self.windows.open_windows:
             self.trust.show()
             self.session_controller.follow_models()
 

@@ -10,7 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from helix_desktop.app.run import StartTargets
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.session.window_group import NO_PLACE
 from helix_desktop.ui.shell.tray import Tray
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
@@ -115,4 +117,27 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         await until(lambda: question(rig), "the question over the window, which is back")
         press(question(rig)[0], "quit")
         await until(lambda: agreed, "it ends")
+        go.set()
+
+
+async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+    reply = StreamedReply(Text("One "), Wait(go), Text("two"))
+    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("busy")
+        await rig.use_server(server)
+        rig.type_message("Count slowly")
+        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        windows = rig.wiring.windows
+        await windows.open_window(rig.workspace.id)
+        shown_sessions = [opened.shown_session for opened in windows.windows]
+        rig.wiring.quit_controller.tray = TrayIcon(rig.window)
+        rig.window.quit_requested.emit()
+        await until(lambda: question(rig), "the question")
+        press(question(rig)[0], "hide")
+        await until(lambda: not rig.window.isVisible(), "the window hidden")
+        assert not any(opened.window.isVisible() for opened in windows.windows)
+        StartTargets(qapp, windows, NO_PLACE).open_later("")
+        assert all(opened.window.isVisible() for opened in windows.windows)
+        assert [opened.shown_session for opened in windows.open_windows] == shown_sessions
         go.set()

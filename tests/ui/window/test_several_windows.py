@@ -73,9 +73,12 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     second_session = second.shown_session[1]
     assert second.shown_session[0] == workspace_id
     assert second_session != first_session
+    await until(lambda: "(2)" in second.window.windowTitle(), "a number behind the title that both have")
+    assert "(2)" not in rig.window.windowTitle()
     await rig.run_turn("Say hello.")
     await until(lambda: _row_of(second, first_session) == "Say hello.", "the title in the other window")
     assert rig.window.windowTitle().startswith("Say hello. ·")
+    await until(lambda: "(2)" not in second.window.windowTitle(), "no number: the titles differ")
     second.window.sidebar.session_selected.emit(first_session)
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert second.shown_session[1] == second_session
