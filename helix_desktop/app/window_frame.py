@@ -20,7 +20,7 @@ from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 from helix_desktop.words.english import English
 from helix_desktop.words.translation import current_language
 
-_CASCADE_PX = 32  # so far a new window stands below and beside the first
+_CASCADE_PX = 32  # so far each new window stands below and beside the one before
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def build_frame(app: QApplication, window_state: WindowStateFile) -> WindowFrame
 def build_next_window(first: WindowFrame, number: int) -> WindowFrame:
     """Build another window in the appearance of the first, not shown yet.
 
-    Its sizes are stored with its number, and begin as those of the first, a little below it.
+    Its sizes are stored with its number, and begin as those of the first, each a little below the one before.
     """
     state = first.window_state
 
@@ -74,7 +74,7 @@ def build_next_window(first: WindowFrame, number: int) -> WindowFrame:
         )
     )
     if not state.get(own_name("geometry")):
-        corner = first.window.geometry().topLeft() + QPoint(_CASCADE_PX, _CASCADE_PX)
+        corner = first.window.geometry().topLeft() + QPoint(_CASCADE_PX, _CASCADE_PX) * (number - 1)
         window.setGeometry(fitted_rect(QRect(corner, window.size()), free_rect(first.window)))
     window.bind_appearance(first.appearance)
     return WindowFrame(window, first.appearance, state)

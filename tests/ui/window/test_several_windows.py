@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
@@ -137,6 +137,13 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
     assert windows.is_only_one(rig.window)
 
 
+async def _signal(signal: SignalInstance) -> None:
+    """Wait for a signal."""
+    emitted: list[bool] = []
+    signal.connect(lambda *_: emitted.append(True))
+    await until(lambda: emitted, "the signal")
+
+
 async def _restart(rig: WindowRig) -> None:
     """Open the windows of the last run, as a start does."""
     stored = load_windows(rig.context.window_state)
@@ -147,9 +154,13 @@ async def _restart(rig: WindowRig) -> None:
 async def test_a_restart_opens_each_window_as_it_was(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
+        rig.window.resize(600, 450)
+        await _signal(rig.window.layout_changed)
         second = await _new_window(rig)
         await rig.open_folder("other")
         third = await _new_window(rig)
+        corners = {opened.window.x() for opened in rig.wiring.windows.windows}
+        assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
         third.window.show_page("changes")
         places = [opened.shown_session for opened in (rig.wiring, second, third)]
         second.window.resize(700, 500)
