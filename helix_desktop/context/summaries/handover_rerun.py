@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import uncovered_messages
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.summary import HandoverMade
 
 
 def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...]]:
@@ -24,6 +26,14 @@ def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...
 
 
 def same_cut(fork: Transcript, upto: int, kept_seq: int) -> CutPoint:
-    """Return the cut of a handover that `fork` is without."""
-    fresh = uncovered_messages(fork, upto, kept_seq)
-    return CutPoint(upto, kept_seq, len(fresh), sum(fork.entry_tokens(item) for item in fresh))
+    """Return the cut of a handover that `fork` is without; its tokens are those of the window, as in others."""
+    messages = len(uncovered_messages(fork, upto, kept_seq))
+    covered = (
+        entry
+        for entry in fork.window_entries()
+        if isinstance(entry, LogItem | SummaryBlock)
+        and entry.upto <= upto
+        and entry.seq != kept_seq
+        and not isinstance(entry.event, HandoverMade)
+    )
+    return CutPoint(upto, kept_seq, messages, sum(map(fork.entry_tokens, covered)))

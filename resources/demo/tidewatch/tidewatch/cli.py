@@ -51,7 +51,7 @@ def _check(options, out):
     found = quality.check(load(options.data))
     for line in quality.describe(found):
         print(line, file=out)
-    print(f"{len(found)} findings", file=out)
+    print(f"{len(found)} finding{'' if len(found) == 1 else 's'}", file=out)
     return 1 if found else 0
 
 
