@@ -26,7 +26,7 @@ def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...
 
 
 def same_cut(fork: Transcript, upto: int, kept_seq: int) -> CutPoint:
-    """Return the cut of a handover that `fork` is without; its tokens are those of the window, as in others."""
+    """Return the cut of a handover that `fork` is without; its tokens are those of the window."""
     messages = len(uncovered_messages(fork, upto, kept_seq))
     covered = (
         entry

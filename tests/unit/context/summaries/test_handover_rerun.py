@@ -11,7 +11,7 @@ from tests.support.histories import SessionSimulator, histories
 
 @given(histories())
 def test_the_same_cut_has_the_tokens_that_the_window_shows(simulator: SessionSimulator) -> None:
-    """Noted steps count as their note: the messages in it were counted in full, more than the window holds."""
+    """Noted steps count as their note: the messages in it were counted in full."""
     transcript = simulator.transcript
     for cut in available_cuts(transcript, 0, in_newest_turn=True):
         assert same_cut(transcript, cut.upto, cut.kept_seq).tokens == cut.tokens
