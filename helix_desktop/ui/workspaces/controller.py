@@ -24,7 +24,7 @@ from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.window_group import NO_PLACE, AppWindow, WindowPlace
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
-from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, SidebarPresenter
 from helix_desktop.ui.workspaces.store_health import report_history_damage, watch_store_health
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.translation import Translator, translate
@@ -293,6 +293,7 @@ class WorkspaceController(QObject):
         self._end_opening()
         await self.session_controller.show(None, None)
         self._window.banners.set_context(record.id, "")
+        self._window.banners.remove(FOLDER_BANNER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
             self._window.missing_folder.show_workspace(record.name, record.path)
             self._window.show_center_page("missing")

@@ -58,6 +58,9 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         (tmp_path / "project").rename(tmp_path / "moved")
         await rig.wiring.workspace_controller.open_workspace(missing)
         assert "folder-missing" in rig.window.banners.banner_ids()
+        await rig.wiring.workspace_controller.reopen(missing)
+        assert rig.window.missing_folder.isVisible()
+        assert "folder-missing" not in rig.window.banners.banner_ids(), "the page says it"
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()

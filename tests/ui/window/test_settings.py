@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
@@ -261,10 +261,14 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await _check_a_changed_policy(rig)
+        await rig.wiring.settings.show("appearance")
+        page = rig.wiring.settings.dialog.appearance
         rig.window.commands.theme_dark.trigger()
         rig.window.commands.zoom_in.trigger()
         bigger = rig.context.appearance.text_px
-        rig.wiring.settings.dialog.appearance.enter_sends_chosen.emit(False)
+        assert find_button(page, "mode:dark").isChecked(), "what is in force, whatever changed it"
+        assert any(box.currentText() == f"{bigger} px" for box in page.findChildren(QComboBox))
+        page.enter_sends_chosen.emit(False)
         await until(lambda: not rig.wiring.services.settings.enter_sends, "kept")
         rig.type_message("first")
         rig.type_message("second", send=False)

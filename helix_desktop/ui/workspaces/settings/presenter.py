@@ -210,6 +210,7 @@ class SettingsPresenter(QObject):
             )
             page.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
 
+        self._appearance.changed.connect(fill)  # also by a key or the button below the workspaces
         return fill
 
     def _offer_models(self) -> None:
