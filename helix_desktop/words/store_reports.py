@@ -289,7 +289,10 @@ def retention_reason(entry: CacheEntry) -> tuple[str, str]:
     if entry.references:
         return (
             tr.plural(entry.references, "Used in %n place in sessions.", "Used in %n places in sessions."),
-            tr("It can be removed when no session uses it. For secrets, use Remove a secret."),
+            tr(
+                "It can be removed when no session uses it, not even one in the trash. "
+                "For secrets, use Remove a secret."
+            ),
         )
     if entry.pinned:
         return tr("It is pinned."), tr("Unpin it first.")

@@ -21166,7 +21166,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>It can be removed when no session uses it. For secrets, use Remove a secret.</source>
+            <source>It can be removed when no session uses it, not even one in the trash. For secrets, use Remove a secret.</source>
             <translation type="unfinished" />
         </message>
         <message>
