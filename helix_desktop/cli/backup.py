@@ -141,10 +141,10 @@ def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = F
         if not as_json:
             print_out(f"{export.path}  {format_size(export.file_size)}")
             print_err(translate(join_sentences(export_summary(export), tr("Verified."))))
-        for digest in totals.missing:
+        for digest in totals.lost:
             print_notice(tr("The content {digest} is damaged or lost and isn't in the file.", digest=digest))
         for session_id in totals.left_out:
             print_notice(
                 tr("The log of session {session} is damaged and isn't in the file.", session=session_id[:8])
             )
-    return FAILED if any(export.totals.missing or export.totals.left_out for export in exports) else 0
+    return FAILED if any(export.totals.lost or export.totals.left_out for export in exports) else 0

@@ -119,7 +119,7 @@ def _first_few(names: Sequence[str]) -> tuple[str, ...]:
 def export_summary(result: ExportResult) -> str:
     """Return a text of what the file holds and lacks."""
     totals = result.totals
-    missing, left_out = len(totals.missing), len(totals.left_out)
+    lost, left_out, removed = len(totals.lost), len(totals.left_out), len(totals.removed)
     return translate(
         join_sentences(
             tr(
@@ -136,11 +136,18 @@ def export_summary(result: ExportResult) -> str:
                 ),
             ),
             tr.plural(
-                missing,
+                lost,
                 "%n damaged or lost entry isn't in the file.",
                 "%n damaged or lost entries aren't in the file.",
             )
-            if missing
+            if lost
+            else "",
+            tr.plural(
+                removed,
+                "Without %n output that you removed.",
+                "Without %n outputs that you removed.",
+            )
+            if removed
             else "",
             tr.plural(
                 left_out,

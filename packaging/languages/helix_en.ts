@@ -21300,6 +21300,14 @@
                 <numerusform>Used in %n places in sessions.</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>Without %n outputs that you removed.</source>
+            <translation>
+                <numerusform>Without %n output that you removed.</numerusform>
+                <numerusform>Without %n outputs that you removed.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Workspace data was damaged and has been repaired.</source>

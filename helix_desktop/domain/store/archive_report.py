@@ -22,9 +22,10 @@ class ArchiveInfo(msgspec.Struct, frozen=True):
 class ArchiveTotals(msgspec.Struct, frozen=True):
     """The totals at the end of an archive: what it holds, and what the store had lost.
 
-    `missing` are digests that events name and whose bytes are lost, `left_out` sessions with damaged logs.
-    `subagents` are those of the sessions that work for another one; of the others, `trashed_sessions` are in
-    the trash. Archives of older versions have 0 there.
+    `missing` are digests that events name and whose bytes are not there, `removed` those of them that the
+    user removed, with when, in ms since 1970; `left_out` are sessions with damaged logs. `subagents` are
+    those of the sessions that work for another one; of the others, `trashed_sessions` are in the trash.
+    Archives of older versions have nothing there.
     """
 
     entries: _Count
@@ -36,6 +37,12 @@ class ArchiveTotals(msgspec.Struct, frozen=True):
     subagents: _Count = 0
     trashed_sessions: _Count = 0
     trashed_entries: _Count = 0
+    removed: dict[str, _Count] = {}
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Return the digests whose bytes are damaged or lost."""
+        return tuple(digest for digest in self.missing if digest not in self.removed)
 
 
 class ExportResult(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
@@ -36,6 +37,7 @@ from helix_desktop.store.archive.reader import (
     read_archive,
 )
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.tombstone import Tombstone
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.commit_rows import stage_branch, stage_events, stage_summary
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -88,7 +90,7 @@ class _Importer:
     def __init__(self, store: LevelDbStore, is_writable: IsWritable, totals: ArchiveTotals) -> None:
         self._store, self._is_writable, self._totals = store, is_writable, totals
         self._missing = frozenset(totals.missing)
-        self._result = ImportResult("", missing=totals.missing)
+        self._result = ImportResult("", missing=totals.lost)
         self._group: list[ArchivedContent] = []
         self._session_ids: dict[str, str] = {}  # under which sessions of the archive are stored here
         self._bytes = 0
@@ -106,8 +108,9 @@ class _Importer:
                     case ArchivedSession():
                         await self._flush()
                         await self._import_session(part)
-                    case ArchiveTotals():
+                    case ArchiveTotals(removed=removed):
                         await self._flush()
+                        await self._note_removed(removed)
         except (InvalidArchive, Stopped) as error:  # it was valid a moment ago: another process changes it
             raise InvalidArchive(
                 text("The import was interrupted."),
@@ -126,6 +129,20 @@ class _Importer:
             trashed = {session.id for session in (await self._store.retention.trash()).sessions}
             found = (session for session in self._result.unchanged if session in trashed)
             self._result = msgspec.structs.replace(self._result, trashed=(*self._result.trashed, *found))
+
+    async def _note_removed(self, removed: Mapping[str, int]) -> None:
+        """Note which contents the user removed where the archive was made: here they are not lost either.
+
+        They may be stored here: what an archive says must not refuse what a tool returns.
+        """
+
+        def stage(batch: WriteBatch, _: ContentStore) -> None:
+            for digest in filter(is_digest, removed):
+                if ROWS.record.get(batch, digest) is None and ROWS.tombstone.get(batch, digest) is None:
+                    ROWS.tombstone.put(batch, Tombstone(removed[digest], lifted=True), digest)
+
+        if removed:
+            await self._store.bulk_access.write(stage, 0)
 
     async def _add_content(self, content: ArchivedContent) -> None:
         self._group.append(content)

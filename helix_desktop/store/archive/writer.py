@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop import __version__
+from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
@@ -126,6 +127,7 @@ class _ArchiveWriter:
             self._subagents,
             self._trashed_sessions,
             self._trashed_entries,
+            {digest: at for digest in self._missing if (at := self._removed_at(digest))},
         )
         self._write_note(END, end)
         return end
@@ -144,6 +146,11 @@ class _ArchiveWriter:
         self._entries += 1
         self._size += len(data)
         self._trashed_entries += bool(record.trashed)
+
+    def _removed_at(self, digest: str) -> int:
+        """Return when the user removed a content; 0 if they did not."""
+        tombstone = ROWS.tombstone.get(self._view, digest) if is_digest(digest) else None
+        return tombstone.at if tombstone is not None else 0
 
     def _write_session(self, session_id: str) -> None:
         try:

@@ -92,7 +92,7 @@ class BackupController(QObject):
                 summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
                 continue
             summary.files.append(result)
-            lost = len(result.totals.missing) + len(result.totals.left_out)
+            lost = len(result.totals.lost) + len(result.totals.left_out)
             if lost:
                 problem = tr.plural(
                     lost,

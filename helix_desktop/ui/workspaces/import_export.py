@@ -209,7 +209,7 @@ class ImportExportController(QObject):
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
         path = Path(result.path)
         what = tr("{file} exported: {size}, verified.", file=path.name, size=format_size(result.file_size))
-        is_complete = not (result.totals.missing or result.totals.left_out)
+        is_complete = not (result.totals.lost or result.totals.left_out)
         self._show_file(
             workspace_id, path, what, export_summary(result), "info" if is_complete else "warning"
         )
