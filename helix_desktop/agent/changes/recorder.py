@@ -21,7 +21,7 @@ from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges, RevertScope
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
@@ -91,13 +91,15 @@ class ChangeRecorder:
         if self._history is None:
             return ""
         await self._record(self._history)  # the command line reverts, too
-        is_redo: dict[str, bool] = {}
+        scopes: dict[str, RevertScope] = {}
         for event in self._since_last_message():
             if event.source == "revert":
                 changes = await self._changes_of(event)
-                is_redo |= {change.path: event.scope == "redo" for change in changes}
-        reverted = [path for path, redone in is_redo.items() if not redone]
-        return reverts_note(reverted, [path for path, redone in is_redo.items() if redone])
+                scopes |= {change.path: event.scope for change in changes}
+        redone, rewound = (
+            [path for path, scope in scopes.items() if scope == kind] for kind in ("redo", "rewind")
+        )
+        return reverts_note([path for path in scopes if path not in (*redone, *rewound)], redone, rewound)
 
     def _since_last_message(self) -> list[ChangesRecorded]:
         """Return the captures recorded since the user's last message."""

@@ -34,11 +34,15 @@ def files_note(files: Sequence[ChangedFile], updates: Sequence[FileUpdate] = ())
     return f"[{head} What changed:\n{texts}\n]" if texts else f"[{head}]"
 
 
-def reverts_note(reverted: Sequence[str], redone: Sequence[str]) -> str:
-    """Return the note on files whose changes the user took back, or put back; empty without any."""
+def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequence[str] = ()) -> str:
+    """Return the note on files whose changes the user took back, or put back; empty without any.
+
+    A rewind may do both: it sets files back to a message, whatever changed them since.
+    """
     parts = [
         f"took back what was changed in {_listed(reverted)}" if reverted else "",
         f"put back what was changed in {_listed(redone)}" if redone else "",
+        f"set {_listed(rewound)} back to an earlier state" if rewound else "",
     ]
     text = ", and ".join(filter(None, parts))
     return f"[The user {text}. Read a file again before you rely on it.]" if text else ""

@@ -107,6 +107,26 @@ async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() 
     assert rig.events(UserSpoke)[-1].note == ""
 
 
+async def test_a_rewind_says_where_a_file_is_set_back_to() -> None:
+    """What was reverted by hand since comes back with it: nothing was taken back then."""
+    rig = await started([writes(a_txt="1\n")], [], [])
+    await rig.run()
+    await rig.run("Again.")
+    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    (edit,) = (await changes.of_session(session_id)).captures
+    reverted = RevertSelection((edit.capture_id,), scope="step")
+    await changes.revert(session_id, await changes.plan(session_id, reverted), {})
+    (*_, second) = (
+        record.seq for record in rig.conversation.session.log if isinstance(record.event, UserSpoke)
+    )
+    await changes.revert(session_id, await changes.plan_rewind(session_id, second), {})
+    assert rig.files.read("a.txt") == b"1\n"
+    await rig.run("And again.")
+    assert rig.events(UserSpoke)[-1].note == (
+        "[The user set a.txt back to an earlier state. Read a file again before you rely on it.]"
+    )
+
+
 async def test_a_file_that_only_a_command_changed_is_told_of_when_the_user_changes_it_and_once() -> None:
     rig = await started([writes(a_txt="formatted\n")], [], [])
     await rig.run()
