@@ -202,8 +202,9 @@ def _corners(report: ReportedUsage, ratio: float) -> list[tuple[float, float]]:
 
     How far the report was from our count stays down to the last of them. The shortest reported request is
     one of them: it has little but prompt and tools, whose ratio is not that of messages, and most of them
-    stays behind a handover. Without one the difference shrinks with the rest, from half of the request on by
-    either count, so that a report below our count leaves no request without tokens.
+    stays behind a handover. If the difference would leave a longer request fewer tokens than that one, all
+    between the two lie in proportion. Without one the difference shrinks with the rest, from half of the
+    request on by either count, so that a report below our count leaves no request without tokens.
     """
     half = report.estimate - report.input / (2 * ratio)
     least, least_input = report.least_estimate, report.least_input
@@ -211,6 +212,8 @@ def _corners(report: ReportedUsage, ratio: float) -> list[tuple[float, float]]:
     corner_input = report.input - (report.estimate - corner) * ratio
     if 0 < least < corner and 0 < least_input < corner_input:
         return [(0, 0), (least, least_input), (corner, corner_input)]
+    if 0 < least < report.estimate and 0 < least_input < report.input:
+        return [(0, 0), (least, least_input), (report.estimate, report.input)]
     corner = max(report.estimate / 2, half)
     return [(0, 0), (corner, report.input - (report.estimate - corner) * ratio)]
 

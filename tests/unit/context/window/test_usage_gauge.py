@@ -138,6 +138,29 @@ def test_what_a_handover_leaves_counts_as_the_shortest_reported_request() -> Non
     assert [estimate_of(tokens, report, 1.3) for tokens in used] == [20_000, 14_000, 9_000, 4_000, 2_000, 0]
 
 
+def test_no_request_counts_less_than_a_shorter_one_that_was_reported() -> None:
+    """An output that the model counts at half of our tokens, and that left, says nothing of what stays."""
+    report = ReportedUsage(9_300, 14_800, 1.0, 5, True, True, least_input=4_900, least_estimate=3_500)
+    used = [projected_tokens(estimate, report, 1.0) for estimate in (15_800, 14_800, 9_150, 3_500, 0)]
+    assert used == [10_300, 9_300, 7_100, 4_900, 0]
+    assert [estimate_of(tokens, report, 1.0) for tokens in used] == [15_800, 14_800, 9_150, 3_500, 0]
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 10**6))
+def test_more_by_our_count_is_more_by_the_model_s(
+    estimate: int, reported: int, shortest: int, shortest_reported: int
+) -> None:
+    """Whatever was reported: a request never shrinks on screen while messages are added."""
+    least, least_input = min((shortest, shortest_reported), (estimate, reported))
+    report = ReportedUsage(
+        reported, estimate, 1.0, 5, True, True, least_input=least_input, least_estimate=least
+    )
+    used = [projected_tokens(estimate * share // 20, report, 1.0) for share in range(31)]
+    assert used == sorted(used)
+    assert used[0] == 0
+    assert used[20] == reported
+
+
 def test_the_shortest_reported_request_is_remembered() -> None:
     simulator = build_history(1)
     for ratio in (1.5, 1.3, 1.3):
