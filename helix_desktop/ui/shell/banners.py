@@ -108,7 +108,7 @@ class BannerArea(Themed, QWidget):
     """The banners of the workspace and session on screen, newest last; hidden while there is none.
 
     Those of other workspaces and sessions wait until these are on screen again, and older ones for room. In
-    a low window one is shown, and the others on request.
+    a low window the newest is shown, which answers what the user just did, and the others on request.
     """
 
     action_clicked = Signal(str, str)
@@ -178,12 +178,13 @@ class BannerArea(Themed, QWidget):
         self._show_cards()
 
     def _keys_with_room(self) -> list[tuple[str, str, str]]:
-        """Return those that are required and, as far as there is room, the newest others; at least one."""
+        """Return those that are required and, as far as there is room, the newest others; the newest last."""
         here = [banner for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids)]
         required = [banner for banner in here if banner.is_required]
         others = [banner for banner in here if not banner.is_required]
         room = max(1, _MOST - len(required))
-        return [banner.key for banner in (*others[-room:], *required)]
+        shown = (*others[-room:], *required)
+        return [banner.key for banner in here if banner in shown]
 
     def banner_ids(self) -> tuple[str, ...]:
         """Return the banners of the place on screen, oldest first."""

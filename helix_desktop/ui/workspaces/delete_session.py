@@ -62,6 +62,8 @@ class DeleteSessionController(QObject):
         screen.composer.drafts.unsaved.hide(session_id)
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
+        if screen.conversation is None:
+            await self._workspace_controller.open_workspace(workspace.id)
         self._window.banners.show_banner(
             Banner(
                 DELETED_SESSION,
@@ -76,8 +78,6 @@ class DeleteSessionController(QObject):
                 is_brief=True,
             )
         )
-        if screen.conversation is None:
-            await self._workspace_controller.open_workspace(workspace.id)
         await self._workspace_controller.sidebar.refresh()
         self._return_keyboard(has_keyboard)
 

@@ -89,6 +89,23 @@ def test_in_a_low_window_one_banner_is_shown_and_the_others_on_request(
     qtbot.waitUntil(lambda: _visible_banners(window) == ["Fault 0", "Fault 3"])
 
 
+def test_in_a_low_window_an_answer_is_seen_above_an_older_warning(qtbot: QtBot, window: MainWindow) -> None:
+    """Its Undo was behind a warning, or a question, that was there before."""
+    window.resize(1024, 600)
+    undo = (BannerAction("undo", "Undo"),)
+    window.banners.show_banner(Banner("crash", "warning", "It didn't close"))
+    window.banners.show_banner(Banner("edit", "info", "Editing", dismissable=False))
+    window.banners.show_banner(Banner("deleted", "info", "Deleted", actions=undo, is_brief=True))
+    qtbot.waitUntil(lambda: _visible_banners(window) == ["Deleted"])
+    assert find_button(window.banners, "undo").isVisible()
+    assert "3" in find_button(window.banners, "all-notices").text()
+    window.banners.show_banner(Banner("fault", "error", "Fault"))
+    assert _visible_banners(window) == ["Fault"]
+    window.banners.remove("fault")
+    window.banners.remove("deleted")
+    assert _visible_banners(window) == ["Editing"]
+
+
 def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWindow) -> None:
     undo = (BannerAction("undo", "Undo"),)
     window.banners.show_banner(Banner("stays", "info", "Filter deleted"))

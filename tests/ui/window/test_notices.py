@@ -10,6 +10,10 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.ui.chat.actions import EditMessage
+from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.design.shell_data import Banner
+from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -83,3 +87,27 @@ async def _check_events(rig: WindowRig) -> None:
     assert "moved to the trash" not in rig.banner_text()
     await rig.wiring.workspace_controller.open_workspace(other)
     assert "moved to the trash" in rig.banner_text()
+
+
+async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The deletion of the session on screen opens another one, which brings a notice of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        rig.window.resize(1024, 680)
+        rig.window.banners.show_banner(Banner("crash", "warning", "It didn't close properly."))
+        await rig.open_folder("low")
+        await rig.run_turn("Hello")
+        original = rig.conversation.session.id
+        rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+        await until(lambda: rig.conversation.session.id != original, "the branch")
+        await rig.wiring.workspace_controller.session_opener.open_session(original)
+        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")
+
+        rig.window.sidebar.session_deleted.emit(original)
+        await until(lambda: "moved to the trash" in rig.banner_text(), "the newest notice")
+        assert find_button(rig.window.banners, original).isVisible()
+        assert "Editing" not in rig.banner_text()
+        press(rig.window.banners, "all-notices")
+        assert "Editing" in rig.banner_text()
+        assert "close properly" in rig.banner_text()
