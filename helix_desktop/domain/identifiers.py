@@ -35,6 +35,7 @@ _SYMBOL = re.compile(
     r"(?=.*[A-Za-z])(?:\w*[a-z0-9][A-Z]\w*|_*[^\W_]+(?:_+[^\W_]+)+_*|[A-Z]+[a-z]+[A-Z]\w*"
     r"|[A-Z]{2,}[a-z]{3,}\w*)"
 )
+_TIME = re.compile(r"\d+[TZ]\d*Z?")  # between the signs of a date and its time, as in logs
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
 _NUMBER = re.compile(r"#\d{1,7}")
 _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
@@ -102,6 +103,8 @@ def _identifiers_of_run(run: str) -> tuple[str, ...]:
 
 def _is_identifier(word: str) -> bool:
     if len(word) > MAX_LENGTH or (word.isalpha() and (word.islower() or word.istitle())):
+        return False
+    if word[0].isdigit() and _TIME.fullmatch(word):
         return False
     return bool(_SYMBOL.fullmatch(word) or _HASH.fullmatch(word) or _ERROR.fullmatch(word))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -28,6 +29,7 @@ _FRAME_CHARS = 400  # characters of a line that are searched for a place, or a f
 _DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
 _DIFF_HEADER = ("--- a/", "+++ b/", "--- /dev/null", "+++ /dev/null", "index ")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_FEW_ALIKE = 2  # lines of one shape: the first and the last are shown
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
@@ -134,9 +136,13 @@ class _DiffLines:
 
 
 def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
-    """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first."""
+    """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
+
+    Of a shape with several lines the first says how many there are.
+    """
     number = text.count("\n", 0, start) + 1 + lines_before
-    shapes: set[str] = set()
+    shapes: Counter[str] = Counter()
+    firsts: dict[str, _ErrorLine] = {}
     finder, last = ErrorFinder(), None
     lines = text[start:end].split("\n")
     diff = _DiffLines()
@@ -152,11 +158,14 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
             error_line = _ErrorLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
-            if shape not in shapes:
-                shapes.add(shape)
-                yield error_line
+            shapes[shape] += 1
+            if shape not in firsts:
+                firsts[shape] = error_line
                 if match.rank == REPORT and (frame := _frame_at(lines, place)):
                     yield _ErrorLine(number + frame, " ".join(lines[frame][:cap].split()), REPORT)
+    for shape, first in firsts.items():
+        count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
+        yield msgspec.structs.replace(first, text=f"{first.text}{count}")
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
 

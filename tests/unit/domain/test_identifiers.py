@@ -25,6 +25,7 @@ from helix_desktop.domain.identifiers import argument_identifiers, count_identif
         ("ruff says E501 in https://example.org/a/b", ["E501", "https://example.org/a/b"]),
         ("The user wants a plain sentence, one-sided and short.", []),
         ("2026 12345678 3.14 JSON os.path", []),
+        ("2026-11-24T21:40:07Z 20261124T214007Z at 2026-11-24T21:40:07.123", []),
         ("load_items, test_files_g… /srv/app/ma…", ["load_items"]),
     ],
 )

@@ -82,6 +82,17 @@ def test_among_many_errors_the_last_distinct_one_is_kept() -> None:
     assert "so far" not in preview
 
 
+def test_of_lines_that_differ_in_numbers_only_the_first_says_how_many_there_are() -> None:
+    """And the last is shown; two need no number."""
+    lines = [f"2026-11-24T21:{n % 60:02} INFO request {n} served" for n in range(900)]
+    lines[200:700:100] = [f"2026-11-24T21:00 ERROR request {n} refused" for n in range(5)]
+    lines[250], lines[350] = "ERROR: no port 80", "ERROR: no port 81"
+    preview = preview_output("\n".join(lines), "d" * 64, 400)
+    assert "201: 2026-11-24T21:00 ERROR request 0 refused [5 like this]\n" in preview
+    assert "\n601: 2026-11-24T21:00 ERROR request 4 refused\n" in preview
+    assert "\n251: ERROR: no port 80\n" in preview
+
+
 def test_an_error_in_the_middle_of_one_long_line_is_shown() -> None:
     """As minified code and JSON have it."""
     preview = preview_output(f"{'y' * 9_000} ValueError: bad {'z' * 9_000}", DIGEST, 200)
