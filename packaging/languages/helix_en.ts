@@ -5520,6 +5520,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
+            <source>You removed this output as a secret on {day}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>You, side question</source>
             <translation type="unfinished" />
@@ -5738,6 +5743,12 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>removed</source>
+            <comment>state of an output</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>removed as a secret</source>
             <comment>state of an output</comment>
             <translation type="unfinished" />
         </message>
@@ -16156,6 +16167,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>Workspace default ({model})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/navigation.py" />
+            <source>You removed this output as a secret on {day}.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -49,6 +49,7 @@ _text = TextContext("Store")
 MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places that mean something else
 _HANDLES = frozenset({"digest", "digests", "recalled", "index"})
 _IDS = frozenset({"id", "call_id", "parent", "parent_call", "subagent"})
+_MARK = re.compile(r"\[FORGOTTEN \d{4}-\d{2}-\d{2}\]")
 _HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
 
 _REPEATING_TOOLS = frozenset({*CACHE_TOOLS, EXCLUDE})
@@ -108,6 +109,11 @@ class RedactionMatches(msgspec.Struct, frozen=True):
 def redaction_mark(at_ms: int) -> str:
     """Return the mark that replaces redacted text; `at_ms` in milliseconds since 1970."""
     return f"[FORGOTTEN {utc_day(at_ms)}]"
+
+
+def has_redaction_mark(text: str) -> bool:
+    """Return True if a mark stands in a text, which may also quote one."""
+    return _MARK.search(text) is not None
 
 
 class Redaction:

@@ -41,6 +41,7 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy
 from helix_desktop.ui.chat.arriving_answer import ArrivingAnswer
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
+from helix_desktop.ui.chat.removed_outputs import removed_outputs
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
@@ -116,10 +117,12 @@ class ChatPresenter:
             rows, folded = await asyncio.to_thread(rows_from_log, log, ratio)
         else:
             rows, folded = rows_from_log(log, ratio)
+        removed = await removed_outputs(conversation.session, log)
         if self._conversation is not conversation:
             return  # the user went on to another session meanwhile
         self._rows = rows
         self._reset(folded, ratio)
+        self._show_removed(removed)
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
@@ -137,10 +140,12 @@ class ChatPresenter:
             return
         log = conversation.session.log[:seq]
         rows, ordered = await asyncio.to_thread(rows_from_log, log, token_ratio)
+        removed = await removed_outputs(conversation.session, log)
         if conversation is self._conversation:
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
             self._reset([*map(_without_actions, ordered), below], token_ratio)
+            self._show_removed(removed)
 
     async def show_now(self) -> None:
         """Show the session as it is, after `show_past`."""
@@ -174,6 +179,10 @@ class ChatPresenter:
         self._side_question.forget()
         self._model.set_token_ratio(token_ratio)
         self._model.reset(rows)
+
+    def _show_removed(self, removed: Mapping[str, int]) -> None:
+        for row in self._rows.tools.mark_removed(removed):
+            self._model.put(row)
 
     def show_content(
         self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent

@@ -32,6 +32,7 @@ from helix_desktop.ui.chat.actions import (
     ShowInTimeline,
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
 from helix_desktop.ui.inspector.inspector_data import WindowRow
@@ -39,10 +40,13 @@ from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import CONTINUE
 from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 text = TextContext("Session")
+
+_REMOVED = "removed-output"
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
     "continue": lambda conversation: conversation.continue_turn(CONTINUE),
@@ -176,9 +180,23 @@ class SessionNavigation(QObject):
         self._with_conversation(show)
 
     def show_cache_entry(self, digest: str) -> None:
-        """Show an entry in the cache browser."""
+        """Show an entry in the cache browser; of one that the user removed as a secret, say that."""
+        self._start(self._show_cache_entry(digest), "open in cache")
+
+    async def _show_cache_entry(self, digest: str) -> None:
+        workspace = self._session_controller.workspace
+        removed_at_ms = await workspace.store.redaction.redacted_at(digest) if workspace is not None else 0
+        if workspace is not None and removed_at_ms:
+            self._show_removed(workspace.id, removed_at_ms)
+            return
         self._window.show_page("cache")
         self._views.cache.select(digest)
+
+    def _show_removed(self, workspace_id: str, removed_at_ms: int) -> None:
+        what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
+        self._window.banners.show_banner(
+            Banner(_REMOVED, "info", what, workspace_id=workspace_id, is_brief=True)
+        )
 
     def show_event(self, seq: int, mark: str = "") -> None:
         """Show where an event stands in the chat, with a text marked; a rewrite in the timeline."""

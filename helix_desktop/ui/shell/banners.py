@@ -183,8 +183,8 @@ class BannerArea(Themed, QWidget):
         required = [banner for banner in here if banner.is_required]
         others = [banner for banner in here if not banner.is_required]
         room = max(1, _MOST - len(required))
-        shown = (*others[-room:], *required)
-        return [banner.key for banner in here if banner in shown]
+        fitting = (*others[-room:], *required)
+        return [banner.key for banner in here if banner in fitting]
 
     def banner_ids(self) -> tuple[str, ...]:
         """Return the banners of the place on screen, oldest first."""

@@ -25,6 +25,7 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
+from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -51,8 +52,16 @@ _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
 
 def window_state_text(row: ToolRow) -> str:
     """Return where the output and the arguments of a call are now, in sentences."""
+    output = "" if row.removed_at_ms else _BADGE_SENTENCES.get(row.badge, "")
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
-    return translate(join_sentences(_BADGE_SENTENCES.get(row.badge, ""), cached))
+    return translate(join_sentences(output, cached))
+
+
+def removed_text(row: ToolRow) -> str:
+    """Return that the user removed the output, and when; empty if not."""
+    if not row.removed_at_ms:
+        return ""
+    return tr("You removed this output as a secret on {day}.", day=format_date(row.removed_at_ms))
 
 
 def _changed_text(row: ToolRow) -> str:
@@ -101,7 +110,11 @@ class ToolBody:
         """`token_ratio`: the model's tokens per token of the row."""
         self._row, self._style = row, style
         self._intro = _intro_layout(
-            translate(join_sentences(_changed_text(row), window_state_text(row), form_choice_text(row))),
+            translate(
+                join_sentences(
+                    removed_text(row), _changed_text(row), window_state_text(row), form_choice_text(row)
+                )
+            ),
             tools,
         )
         self._command = _command_block(row, style, tools)

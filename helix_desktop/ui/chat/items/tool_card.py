@@ -26,13 +26,14 @@ from helix_desktop.ui.chat.items.painting import (
 )
 from helix_desktop.ui.chat.items.running_strip import RunningStrip
 from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
-from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
+from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, removed_text, window_state_text
 from helix_desktop.ui.chat.rows.row_texts import (
     STATE_TEXTS,
     badge_text,
     bar_target,
     bar_texts,
     output_form_text,
+    removed_state_text,
 )
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
@@ -259,7 +260,10 @@ class ToolCard(RowItem):
         soft = ChipStyle(theme.accent_text, theme.accent_soft)
         plain = ChipStyle(theme.muted, "", theme.border)
         chips: list[_PlacedChip] = []
-        if row.badge == "in_window":
+        if row.removed_at_ms:
+            warning = ChipStyle(theme.warn, theme.warn_soft, icon="trash-2")
+            chips.append(_PlacedChip(removed_state_text(), warning, tip=removed_text(row)))
+        elif row.badge == "in_window":
             chips.append(_PlacedChip(badge_text(row.badge), plain))
         elif row.badge:
             styles = {

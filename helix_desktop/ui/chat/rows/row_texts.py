@@ -199,6 +199,11 @@ def output_form_text(row: ToolRow) -> str:
     return tr("preview, no extract") if row.has_no_extract else translate(FORM_TEXTS[row.form])
 
 
+def removed_state_text() -> str:
+    """Return what is said of an output that the user removed as a secret, in a few words."""
+    return tr("removed as a secret", "state of an output")
+
+
 def tool_summary(row: ToolRow) -> list[str]:
     """Return how a call went and where its output is, each in a few words."""
     words = [translate(STATE_TEXTS[row.state])]
@@ -212,6 +217,8 @@ def tool_summary(row: ToolRow) -> list[str]:
         words.append(changed_since(row.changed_since))
     if row.subagent_status is not None:
         words.append(tr("subagent: {state}", state=row.subagent_status.phase_text))
+    if row.removed_at_ms:
+        return [*words, removed_state_text()]
     return [*words, badge_text(row.badge)] if row.badge else words
 
 

@@ -213,7 +213,8 @@ class ToolRow:
     call wrote one. `changes` says what it changed in files, whose lines are read on demand
     (`changed_files`). `excerpt` is what the call puts before the user, `excerpt_content` is read from the
     cache once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
-    `command` is what it runs, if it runs one.
+    `command` is what it runs, if it runs one. `removed_at_ms` says when the user removed the output as a
+    secret: then it has no `digest` any more (0: it was not removed).
     """
 
     key: RowKey
@@ -253,6 +254,7 @@ class ToolRow:
     changed_files: ChangedFilesContent | None = None
     command: ShellCommand | None = None
     header_lines: int = 0
+    removed_at_ms: int = 0  # since 1970
 
     @property
     def shown_lines(self) -> HeadAndTail:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from helix_desktop.agent.session_updates import SubagentProgress
@@ -203,6 +203,17 @@ class ToolRows:
         self._rows[row.key] = row
         return row
 
+    def mark_removed(self, removed: Mapping[str, int]) -> list[ToolRow]:
+        """Return the rows whose outputs the user removed as a secret, which lead nowhere now.
+
+        `removed`: when, in milliseconds since 1970, by digest.
+        """
+        return [
+            self._put(replace(self._rows[key], digest="", removed_at_ms=at_ms))
+            for digest, at_ms in removed.items()
+            for key in self._keys_by_digest.get(digest, ())
+        ]
+
     def updated_staleness(self, transcript: Transcript) -> list[ToolRow]:
         """Return the rows whose file changed, or is again as it was, since they were asked for last."""
         now, before = transcript.stale_digests, self._stale_digests
@@ -242,7 +253,7 @@ class ToolRows:
         return self._with_badge(row, window_states, transcript)
 
     def _with_badge(self, row: ToolRow, window_states: MessageStates, transcript: Transcript) -> ToolRow:
-        badge: Badge = window_states.state_of(row.answer_seq) if row.digest else ""
+        badge: Badge = window_states.state_of(row.answer_seq) if row.digest or row.removed_at_ms else ""
         if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
         return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))

@@ -115,7 +115,7 @@ def _pin_entries(row: ToolRow) -> list[MenuEntry]:
 
 def _form_entries(row: ToolRow) -> list[MenuEntry]:
     """Return the other forms in which the agent could see the output from the next request on."""
-    if not row.answer_seq or row.badge not in _REFORMABLE:
+    if not row.answer_seq or row.removed_at_ms or row.badge not in _REFORMABLE:
         return []
     forms: list[tuple[Form, str, str]] = []
     if row.form != "full" or row.badge == "cached":
