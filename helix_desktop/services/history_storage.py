@@ -38,7 +38,8 @@ class WorkspaceHistoryStorage:
         listed = [*await self._store.sessions(), *(await self._store.retention.trash()).sessions]
         leaving = set[str]().union(*(captures.get(session_id, ()) for session_id in sessions))
         for branch in listed:
-            if branch.branch_of in sessions and branch.id not in sessions:
+            # Its log may begin in any of them: between them another may be gone that it branched from.
+            if leaving and branch.branch_of and branch.id not in sessions:
                 leaving -= await self._recorded(branch.id)
         now = await self._storage.plan(gone, self.quota)
         then = await self._storage.plan(gone | leaving, self.quota)

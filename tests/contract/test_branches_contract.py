@@ -184,6 +184,19 @@ async def test_subagents_of_the_shared_part_stay_for_the_branch(store: Store) ->
     assert (await store.totals()).sessions == 0
 
 
+async def test_what_such_a_subagent_alone_names_goes_with_the_last_branch(store: Store) -> None:
+    """It was never in the trash itself: its outputs were last used before its session went there."""
+    await commit(store, "p", user_message_event(1), recorded(2, SubagentStarted("c1", "early", "t")))
+    await branch(store, "b", "p", 2)
+    summary = SessionSummary("early", "early", START_MS, START_MS, parent="p")
+    await store.commit(Commit("early", [tool_answer_event(1, OWN)], [make_content(OWN)], summary=summary))
+    await store.retention.trash_session("p")
+    await store.retention.delete_permanently((), ["p"])
+    await store.retention.trash_session("b")
+    deleted = await store.retention.delete_permanently((), ["b"])
+    assert (deleted.digests, deleted.staying.entries) == ((digest_of(OWN),), 0)
+
+
 async def test_cleaning_up_keeps_what_only_the_parents_part_names(store: Store) -> None:
     await family(store)
     await store.retention.trash_session("p")

@@ -56,18 +56,21 @@ class ContentStore:
             if revived != record:
                 ROWS.record.put(batch, revived, digest)
         elif record is not None:
-            self._restore_bytes(batch, content, record)
+            self._restore_bytes(batch, content, record, at_ms)
         elif readable and tombstone is None:
             record = new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session_id)
             ROWS.record.put(batch, record, digest)
             batch.add_totals(1, record.size, record.stored_size)
         else:
-            self._stage_known(batch, content, self._created_ms(digest, at_ms), session_id, readable)
+            self._stage_known(batch, content, at_ms, session_id, readable)
 
-    def _restore_bytes(self, batch: WriteBatch, content: Content, record: EntryRecord) -> None:
+    def _restore_bytes(self, batch: WriteBatch, content: Content, record: EntryRecord, at_ms: int) -> None:
         """Stage the bytes of a content again whose record is intact and whose bytes are not."""
-        stored_size = self._stage_bytes(batch, content, record.created)
-        restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0)
+        stored_size, last_used = (
+            self._stage_bytes(batch, content, record.created),
+            max(at_ms, record.last_used),
+        )
+        restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0, last_used=last_used)
         ROWS.record.put(batch, restored, content.digest)
         batch.add_totals(stored_size=stored_size - record.stored_size)
         # Not before it is written: a reader would meanwhile find the damage and quarantine it once more.
@@ -77,15 +80,16 @@ class ContentStore:
         self,
         batch: WriteBatch,
         content: Content,
-        created_ms: int,
+        at_ms: int,
         session_id: str,
         record_readable: bool,
     ) -> None:
         """Stage a content that events may already name: it was redacted, or lost its record
         (not `record_readable`).
         """
-        digest = content.digest
+        digest, created_ms = content.digest, self._created_ms(content.digest, at_ms)
         record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session_id)
+        record = msgspec.structs.replace(record, last_used=max(at_ms, created_ms))
         ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
         batch.delete(keys.tombstone(digest))
         if record_readable:

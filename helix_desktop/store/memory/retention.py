@@ -197,7 +197,10 @@ class MemoryRetention:
                 self._remove_session(session_id)
         trashed_ms: dict[str, int] = {}
         for session_id, _, digest in before - data.names():
-            trashed_ms[digest] = max(trashed_ms.get(digest, 0), summaries[session_id].trashed)
+            summary = summaries[session_id]
+            while summary.parent and not summary.trashed:  # a branch kept this subagent out of the trash
+                summary = summaries[summary.parent]
+            trashed_ms[digest] = max(trashed_ms.get(digest, 0), summary.trashed)
         candidates = [
             entry
             for entry in self._entries()

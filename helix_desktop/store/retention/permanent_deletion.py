@@ -72,10 +72,17 @@ def _referenced(database: Database, rows: Iterable[bytes]) -> dict[str, int]:
     trashed: dict[str, int] = {}
     for session_id, digest in _names_in(database, rows):
         if session_id not in trashed:
-            summary = ROWS.summary.get(database, session_id)
-            trashed[session_id] = summary.trashed if summary is not None else 0
+            trashed[session_id] = _trashed_ms(database, session_id)
         referenced[digest] = max(referenced.get(digest, 0), trashed[session_id])
     return referenced
+
+
+def _trashed_ms(database: Database, session_id: str) -> int:
+    """Return when a session went to the trash; of a subagent that a branch kept out of it, its session."""
+    summary = ROWS.summary.get(database, session_id)
+    if summary is not None and summary.parent and not summary.trashed:
+        return _trashed_ms(database, summary.parent)
+    return summary.trashed if summary is not None else 0
 
 
 def _names_in(database: Database, rows: Iterable[bytes]) -> Iterator[tuple[str, str]]:

@@ -71,7 +71,9 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
 
         await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest) == BODY
-        assert await store.entry(digest) == before
+        after = await store.entry(digest)
+        assert after.last_used > before.last_used, "to store it again is a use"
+        assert msgspec.structs.replace(after, last_used=before.last_used) == before
         assert (await store.totals()).entries == 2
         assert not quarantined.exists()
         assert quarantined.with_suffix(".healed").read_bytes() == damaged
@@ -242,7 +244,9 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
         # counted.
         await store.commit(Commit("s", [tool_answer_event(3, BODY)]))
         await store.commit(Commit("s", contents=[make_content(BODY)]))
-        assert (await store.entry(digest)).references == 2
+        rebuilt = await store.entry(digest)
+        assert rebuilt.references == 2
+        assert rebuilt.last_used > rebuilt.created, "to store it again is a use"
         assert len((await store.page()).entries) == 2
         assert (await store.totals()).entries == 2
     finally:

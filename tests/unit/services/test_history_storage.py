@@ -68,3 +68,29 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
     assert {capture.id for capture in database.captures.all()} == {"of another"}
     assert (await history.totals()).contents == 2
     await store.close()
+
+
+async def test_a_branch_of_a_deleted_branch_keeps_what_its_first_part_captured(tmp_path: Path) -> None:
+    """The question before a deletion counts what the clean-up after it removes."""
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
+    database = HistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
+
+    async def branch(name: str, parent: str, seq: int) -> None:
+        branched = RecordedEvent(seq + 1, START_MS, SessionBranched(parent, seq, name))
+        summary = msgspec.structs.replace(make_summary(name), branch_of=parent)
+        await store.commit(Commit(name, (branched,), summary=summary))
+
+    digest = database.contents.put(ChangeList(()).encode())
+    database.captures.add(Capture("first", "parent", "tool", digest, 1))
+    log = (user_message_event(1), RecordedEvent(2, START_MS, ChangesRecorded("first", digest, "tool")))
+    await store.commit(Commit("parent", log, summary=make_summary("parent")))
+    await branch("between", "parent", 2)
+    await branch("last", "between", 3)
+    history = WorkspaceHistoryStorage(HistoryStorage(tmp_path / "h.db", lambda: START_MS), store, quota=0)
+    for session_id in ("between", "parent"):
+        await store.retention.trash_session(session_id)
+        would = await history.plan_deletion((session_id,))
+        await store.retention.delete_permanently((), [session_id])
+        assert await history.clean_up() == would
+        assert would.captures == 0
+    await store.close()
