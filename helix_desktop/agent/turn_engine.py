@@ -194,7 +194,7 @@ class TurnEngine:
             answered_seq = self._runtime.transcript.last_seq
             if answer.calls:
                 self._context_manager.early_rewrites.start()
-            await self._tools.answer(answer.calls, self._context_manager.early_rewrites)
+            await self._tools.run_calls(answer.calls, self._context_manager.early_rewrites)
             await self._instructions.record_nested(answered_seq)
             if not await self._apply_steering() and not answer.calls:
                 return

@@ -90,7 +90,7 @@ class ToolRunner:
         self._partial_outputs = PartialOutputs(runtime)
         self._unrecorded: dict[str, ReceivedOutput] = {}
 
-    async def answer(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
+    async def run_calls(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
         """Record an answer to each call; return once all have one.
 
         Cancelling stops what runs; what came of its output until then is recorded. No output is recorded
@@ -102,7 +102,7 @@ class ToolRunner:
         try:
             async with asyncio.TaskGroup() as group:
                 for i, call in enumerate(calls):
-                    work = self._answer(call, step, progress[:i], progress[i])
+                    work = self._run_call(call, step, progress[:i], progress[i])
                     group.create_task(work, name=f"tool {call.name}")
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from errors
@@ -132,7 +132,7 @@ class ToolRunner:
             await self._gate.receive(msgspec.structs.replace(received, event=answer), [])
         await self._partial_outputs.end()
 
-    async def _answer(
+    async def _run_call(
         self,
         call: ToolCall,
         step: _Step,

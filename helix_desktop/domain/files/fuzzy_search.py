@@ -28,7 +28,7 @@ class FuzzyPaths:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = tuple(_by_length_of_name(paths))
-        self._folded = tuple(fold(path) for path in self.paths)
+        self._folded = tuple(fold_case(path) for path in self.paths)
         self._names = tuple(folded[name_start(folded) :] for folded in self._folded)
         self._index: Mapping[str, int] = {path: at for at, path in enumerate(self.paths)}
         self._found: tuple[str, Sequence[int]] = "", range(len(self.paths))
@@ -48,7 +48,7 @@ class FuzzyPaths:
 
         `recent` are paths used lately, the newest first.
         """
-        folded = fold(query[:MAX_QUERY])
+        folded = fold_case(query[:MAX_QUERY])
         ranks = {self._index[path]: rank for rank, path in enumerate(recent) if path in self._index}
         if not folded:
             paths = dict.fromkeys([path for path in recent if path in self._index] + self._top)
@@ -106,7 +106,7 @@ def _fill(candidates: dict[int, None], more: Iterable[int]) -> None:
         candidates[at] = None
 
 
-def fold(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the text without differences of case, character by character."""
     lower = text.lower()
     if len(lower) == len(text):

@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.diff.line_layouts import LineLayout
 from helix_desktop.ui.design.diff.line_text import line_text
-from helix_desktop.ui.design.diff.row_heads import FoldRow
+from helix_desktop.ui.design.diff.row_heads import CollapsedRow
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -56,7 +56,7 @@ def test_keys_go_from_change_to_change_and_a_screen_reader_can_read_them(view: D
 
 def test_a_fold_opens_on_a_click(view: DiffView) -> None:
     rows = len(view.text.rows)
-    fold = next(fold for fold in view.findChildren(FoldRow) if fold.text() == "16 unchanged lines")
+    fold = next(fold for fold in view.findChildren(CollapsedRow) if fold.text() == "16 unchanged lines")
     QTest.mouseClick(fold, Qt.MouseButton.LeftButton)
     assert len(view.text.rows) == rows + 15
     assert _words(view) == "Line 1: line 1"
@@ -79,7 +79,7 @@ def test_tab_goes_through_folds_and_hunks_from_above_also_after_scrolling(view: 
     bar = view.text.verticalScrollBar()
     for place in (*range(0, bar.maximum(), 20), *range(bar.maximum(), 0, -20)):
         bar.setValue(place)
-        heads = [stop for stop in tab_stops(view.text) if isinstance(stop, FoldRow | PushButton)]
+        heads = [stop for stop in tab_stops(view.text) if isinstance(stop, CollapsedRow | PushButton)]
         tops = [head.mapTo(view.text, QPoint(0, 0)).y() for head in heads]
         assert tops
         assert tops == sorted(tops)

@@ -21,13 +21,13 @@ def test_every_line_stands_in_one_row(
 ) -> None:
     diff = diff_contents(before, after)
     rows = DiffRows(diff, side_by_side=side_by_side, has_heads=has_heads, opened=opened)
-    lines = [row for stretch in rows.stretches for row in stretch.rows]
+    lines = [row for row_range in rows.row_ranges for row in row_range.rows]
     if diff.hunks:
         assert [row.left.old for row in lines if row.left] == list(range(1, len(diff.before_lines) + 1))
         assert [row.right.new for row in lines if row.right] == list(range(1, len(diff.after_lines) + 1))
     for number in range(len(lines)):
-        stretch, at = rows.locate(rows.index_of_line(number))
-        assert stretch.kind == "fold" or stretch.rows[at] == lines[number]
+        row_range, at = rows.locate(rows.index_of_line(number))
+        assert row_range.kind == "fold" or row_range.rows[at] == lines[number]
     places = RowPlaces(rows, RowHeights(19, 24, 30))
     for index in range(len(rows)):
         top = places.top_of(index)
@@ -39,7 +39,7 @@ def test_a_line_stands_beside_the_one_that_it_became() -> None:
     before = b"total = price * count\nreturn total\n"
     after = b"# what it costs\n# with tax\ntotal = price * amount\nreturn total\n"
     rows = DiffRows(diff_contents(before, after), side_by_side=True)
-    pairs = [(row.left and row.left.text, row.right and row.right.text) for row in rows.stretches[0].rows]
+    pairs = [(row.left and row.left.text, row.right and row.right.text) for row in rows.row_ranges[0].rows]
     assert pairs == [
         (None, "# what it costs"),
         (None, "# with tax"),

@@ -80,7 +80,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def open_fold(self, hunk: int) -> None:
         """Show the unchanged lines before a hunk, or behind the last one; the keyboard goes to the first."""
-        fold = next(part for part in self._rows.stretches if (part.kind, part.hunk) == ("fold", hunk))
+        fold = next(part for part in self._rows.row_ranges if (part.kind, part.hunk) == ("fold", hunk))
         self._open(fold)
         self._current = fold.first
         self.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -152,7 +152,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         top = self.verticalScrollBar().value()
         in_sight = self._places.rows_between(top, top + self.viewport().height())
         heads = [
-            (stretch, y - top, height) for _, y, height, stretch, _ in in_sight if stretch.kind != "lines"
+            (row_range, y - top, height)
+            for _, y, height, row_range, _ in in_sight
+            if row_range.kind != "lines"
         ]
         self._heads.place(heads, self._diff, self._theme)
 
@@ -160,8 +162,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Return the number of the first line in sight, among all lines."""
         if not len(self._rows):
             return 0
-        stretch, at = self._rows.locate(self._places.row_at(self.verticalScrollBar().value()))
-        return stretch.first_line + at
+        row_range, at = self._rows.locate(self._places.row_at(self.verticalScrollBar().value()))
+        return row_range.first_line + at
 
     def _top_of_line(self, line: int) -> int:
         """Return where a line begins, by its number among all lines; of a folded one the fold."""
@@ -175,10 +177,10 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         painter.fillRect(event.rect(), self._painter.background("same"))
         top, panes = self.verticalScrollBar().value(), self._panes()
         last = top + event.rect().bottom() + 1
-        for index, y, _, stretch, at in self._places.rows_between(top + event.rect().top(), last):
-            if stretch.kind == "lines":
+        for index, y, _, row_range, at in self._places.rows_between(top + event.rect().top(), last):
+            if row_range.kind == "lines":
                 self._paint_row(
-                    painter, panes, index, float(y - top), stretch.rows[at], stretch.first_line + at
+                    painter, panes, index, float(y - top), row_range.rows[at], row_range.first_line + at
                 )
         if len(panes) > 1:
             painter.fillRect(int(panes[1].left), 0, 1, self.viewport().height(), self._painter.divider)

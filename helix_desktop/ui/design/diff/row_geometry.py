@@ -42,7 +42,7 @@ class RowPlaces:
 
     def __init__(self, rows: DiffRows, heights: RowHeights) -> None:
         self._rows, self._heights = rows, heights
-        sizes = [stretch.count * heights.of(stretch.kind) for stretch in rows.stretches]
+        sizes = [row_range.count * heights.of(row_range.kind) for row_range in rows.row_ranges]
         self._tops = [0, *accumulate(sizes)]
 
     @property
@@ -52,31 +52,31 @@ class RowPlaces:
 
     def top_of(self, index: int) -> int:
         """Return where a row begins. Raises IndexError."""
-        stretch, at = self._rows.locate(index)
+        row_range, at = self._rows.locate(index)
         number = bisect_right(self._rows.firsts, index) - 1
-        return self._tops[number] + at * self._heights.of(stretch.kind)
+        return self._tops[number] + at * self._heights.of(row_range.kind)
 
     def row_at(self, y: int) -> int:
         """Return the row at a height; the first or last for one outside."""
-        if not self._rows.stretches:
+        if not self._rows.row_ranges:
             return 0
-        number = min(max(0, bisect_right(self._tops, y) - 1), len(self._rows.stretches) - 1)
-        stretch = self._rows.stretches[number]
-        at = max(0, y - self._tops[number]) // self._heights.of(stretch.kind)
-        return stretch.first + min(at, stretch.count - 1)
+        number = min(max(0, bisect_right(self._tops, y) - 1), len(self._rows.row_ranges) - 1)
+        row_range = self._rows.row_ranges[number]
+        at = max(0, y - self._tops[number]) // self._heights.of(row_range.kind)
+        return row_range.first + min(at, row_range.count - 1)
 
     def rows_between(self, top: int, bottom: int) -> Iterator[tuple[int, int, int, RowRange, int]]:
-        """Yield the number, top and height of each row in sight, its stretch and its number there."""
-        if not self._rows.stretches:
+        """Yield the number, top and height of each row in sight, its range and its number there."""
+        if not self._rows.row_ranges:
             return
-        number = min(max(0, bisect_right(self._tops, top) - 1), len(self._rows.stretches) - 1)
-        for begin, stretch in zip(self._tops[number:], self._rows.stretches[number:], strict=False):
-            height = self._heights.of(stretch.kind)
-            for at in range(max(0, top - begin) // height, stretch.count):
+        number = min(max(0, bisect_right(self._tops, top) - 1), len(self._rows.row_ranges) - 1)
+        for begin, row_range in zip(self._tops[number:], self._rows.row_ranges[number:], strict=False):
+            height = self._heights.of(row_range.kind)
+            for at in range(max(0, top - begin) // height, row_range.count):
                 y = begin + at * height
                 if y >= bottom:
                     return
-                yield stretch.first + at, y, height, stretch, at
+                yield row_range.first + at, y, height, row_range, at
 
 
 def inline_panes(width: float, number: float, sign: float, *, has_both: bool = True) -> list[Pane]:

@@ -23,7 +23,7 @@ FOLD_HEIGHT, HEAD_HEIGHT = 24, 30  # pixels at 100 %
 _ICON_PX, _PAD = 13, 12
 
 
-class FoldRow(EnterActivates, Themed, QAbstractButton):
+class CollapsedRow(EnterActivates, Themed, QAbstractButton):
     """Unchanged lines that are not in sight; a click opens them."""
 
     clicked_hunk = Signal(int)
@@ -36,10 +36,10 @@ class FoldRow(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def show_stretch(self, stretch: RowRange) -> None:
+    def show_range(self, row_range: RowRange) -> None:
         """Stand for the lines before another hunk."""
-        self._hunk = stretch.hunk
-        self.setText(tr.plural(len(stretch.rows), "%n unchanged line", "%n unchanged lines"))
+        self._hunk = row_range.hunk
+        self.setText(tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines"))
         self.setAccessibleName(self.text())
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -112,8 +112,8 @@ class RowHeads(QObject):
     def __init__(self, viewport: QWidget) -> None:
         super().__init__(viewport)
         self._viewport = viewport
-        self._in_sight: dict[tuple[str, int], FoldRow | HunkHead] = {}
-        self._free: dict[str, list[FoldRow | HunkHead]] = {"fold": [], "head": []}
+        self._in_sight: dict[tuple[str, int], CollapsedRow | HunkHead] = {}
+        self._free: dict[str, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
 
     def clear(self) -> None:
         """Hide all: their rows are others now."""
@@ -121,13 +121,13 @@ class RowHeads(QObject):
             self._put_away(key)
 
     def place(self, heads: list[tuple[RowRange, int, int]], diff: FileDiff, theme: Theme) -> None:
-        """Show the rows of these stretches at these tops and heights in pixels, and no others."""
-        for key in self._in_sight.keys() - {(stretch.kind, stretch.hunk) for stretch, _, _ in heads}:
+        """Show the rows of these ranges at these tops and heights in pixels, and no others."""
+        for key in self._in_sight.keys() - {(row_range.kind, row_range.hunk) for row_range, _, _ in heads}:
             self._put_away(key)
-        for stretch, top, height in heads:
-            key = (stretch.kind, stretch.hunk)
+        for row_range, top, height in heads:
+            key = (row_range.kind, row_range.hunk)
             if key not in self._in_sight:
-                self._in_sight[key] = self._take(stretch, diff, theme)
+                self._in_sight[key] = self._take(row_range, diff, theme)
             widget = self._in_sight[key]
             widget.setGeometry(0, top, self._viewport.width(), height)
             widget.show()
@@ -142,19 +142,19 @@ class RowHeads(QObject):
         widget.hide()
         self._free[key[0]].append(widget)
 
-    def _take(self, stretch: RowRange, diff: FileDiff, theme: Theme) -> FoldRow | HunkHead:
-        free = self._free[stretch.kind]
-        widget = free.pop() if free else self._make(stretch, theme)
-        if isinstance(widget, FoldRow):
-            widget.show_stretch(stretch)
+    def _take(self, row_range: RowRange, diff: FileDiff, theme: Theme) -> CollapsedRow | HunkHead:
+        free = self._free[row_range.kind]
+        widget = free.pop() if free else self._make(row_range, theme)
+        if isinstance(widget, CollapsedRow):
+            widget.show_range(row_range)
         else:
-            widget.show_hunk(stretch.hunk, diff.hunks[stretch.hunk])
+            widget.show_hunk(row_range.hunk, diff.hunks[row_range.hunk])
         return widget
 
-    def _make(self, stretch: RowRange, theme: Theme) -> FoldRow | HunkHead:
-        widget: FoldRow | HunkHead
-        if stretch.kind == "fold":
-            widget = FoldRow(self._viewport)
+    def _make(self, row_range: RowRange, theme: Theme) -> CollapsedRow | HunkHead:
+        widget: CollapsedRow | HunkHead
+        if row_range.kind == "fold":
+            widget = CollapsedRow(self._viewport)
             widget.clicked_hunk.connect(self.fold_clicked)
         else:
             widget = HunkHead(self._viewport)

@@ -136,7 +136,7 @@ class DiffRows:
     ) -> None:
         """`has_heads` gives each hunk a row above it; `opened` are the folds (their hunks) that are open."""
         self.diff = diff
-        self.stretches: list[RowRange] = []
+        self.row_ranges: list[RowRange] = []
         self._count = self._lines = 0
         old = new = 0
         for number, hunk in enumerate(diff.hunks):
@@ -153,37 +153,37 @@ class DiffRows:
             new = hunk.new_start - 1 + hunk.new_count
         if diff.hunks:
             self._add_unchanged(old, new, len(diff.after_lines) - new, len(diff.hunks), opened)
-        self.firsts = [stretch.first for stretch in self.stretches]
+        self.firsts = [row_range.first for row_range in self.row_ranges]
 
     def __len__(self) -> int:
         """Return how many rows there are on screen."""
         return self._count
 
     def locate(self, index: int) -> tuple[RowRange, int]:
-        """Return the stretch that a row is in, and its number there. Raises IndexError."""
+        """Return the range that a row is in, and its number there. Raises IndexError."""
         if not 0 <= index < self._count:
             raise IndexError(index)
-        stretch = self.stretches[bisect_right(self.firsts, index) - 1]
-        return stretch, index - stretch.first
+        row_range = self.row_ranges[bisect_right(self.firsts, index) - 1]
+        return row_range, index - row_range.first
 
     def row(self, index: int) -> Row | None:
         """Return the lines of a row; None for the head of a hunk and a fold."""
-        stretch, at = self.locate(index)
-        return stretch.rows[at] if stretch.kind == "lines" else None
+        row_range, at = self.locate(index)
+        return row_range.rows[at] if row_range.kind == "lines" else None
 
     @cached_property
     def change_starts(self) -> list[int]:
         """The first row of each group of changed lines."""
         starts = []
-        for stretch in self.stretches:
-            if not stretch.is_hunk:
+        for row_range in self.row_ranges:
+            if not row_range.is_hunk:
                 continue
-            if isinstance(stretch.rows, _InlineRows):
-                changed = stretch.rows.changed
+            if isinstance(row_range.rows, _InlineRows):
+                changed = row_range.rows.changed
             else:
-                changed = [row.is_changed for row in stretch.rows]
+                changed = [row.is_changed for row in row_range.rows]
             starts += [
-                stretch.first + at
+                row_range.first + at
                 for at, is_changed in enumerate(changed)
                 if is_changed and not (at and changed[at - 1])
             ]
@@ -194,9 +194,9 @@ class DiffRows:
 
         Raises ValueError.
         """
-        for stretch in self.stretches:
-            if stretch.first_line <= line < stretch.first_line + len(stretch.rows):
-                return stretch.first + (line - stretch.first_line if stretch.kind == "lines" else 0)
+        for row_range in self.row_ranges:
+            if row_range.first_line <= line < row_range.first_line + len(row_range.rows):
+                return row_range.first + (line - row_range.first_line if row_range.kind == "lines" else 0)
         raise ValueError(f"no line {line}")
 
     def _add_unchanged(self, old: int, new: int, count: int, hunk: int, opened: Collection[int]) -> None:
@@ -205,9 +205,9 @@ class DiffRows:
             self._add("lines" if hunk in opened or count < SHORTEST_FOLD else "fold", rows, hunk)
 
     def _add(self, kind: RowRangeKind, rows: Sequence[Row], hunk: int) -> None:
-        stretch = RowRange(kind, rows, hunk, self._count, self._lines)
-        self.stretches.append(stretch)
-        self._count += stretch.count
+        row_range = RowRange(kind, rows, hunk, self._count, self._lines)
+        self.row_ranges.append(row_range)
+        self._count += row_range.count
         self._lines += len(rows)
 
 

@@ -26,8 +26,8 @@ class DiffSearch:
         if not query or self._rows is None:
             return
         pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
-        for stretch in self._rows.stretches:
-            for row in stretch.rows:
+        for row_range in self._rows.row_ranges:
+            for row in row_range.rows:
                 for side, line in enumerate(row if row.is_changed else row[:1]):
                     for hit in pattern.finditer(line.text) if line is not None else ():
                         yield Match(2 * number + side, hit.start(), hit.end() - hit.start())

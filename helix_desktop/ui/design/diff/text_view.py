@@ -91,12 +91,12 @@ class DiffText(DiffCanvas):
 
     def words_of_row(self, index: int) -> str:
         """Return what a screen reader reads of a row."""
-        stretch, at = self._rows.locate(index)
-        if stretch.kind == "fold":
-            return tr.plural(len(stretch.rows), "%n unchanged line", "%n unchanged lines")
-        if stretch.kind == "head":
-            return lines_of(self._diff.hunks[stretch.hunk])
-        row = stretch.rows[at]
+        row_range, at = self._rows.locate(index)
+        if row_range.kind == "fold":
+            return tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines")
+        if row_range.kind == "head":
+            return lines_of(self._diff.hunks[row_range.hunk])
+        row = row_range.rows[at]
         if row.is_changed and row.left is not None and row.right is not None:
             return tr("{removed}; {added}", removed=_words_of(row.left), added=_words_of(row.right))
         return _words_of(row.line)
@@ -140,9 +140,9 @@ class DiffText(DiffCanvas):
         for other in others:
             self._matches.setdefault(other.row, []).append(other)
         line = match.row // 2
-        stretch, _ = self._rows.locate(self._rows.index_of_line(line))
-        if stretch.kind == "fold":
-            self._open(stretch)
+        row_range, _ = self._rows.locate(self._rows.index_of_line(line))
+        if row_range.kind == "fold":
+            self._open(row_range)
         self.go_to_row(self._rows.index_of_line(line))
         pane, bar = self._panes()[0], self.horizontalScrollBar()
         x, wide = int(match.column * self._painter.advance), int(pane.right - pane.text)
@@ -169,9 +169,9 @@ class DiffText(DiffCanvas):
         elif event.key() in _CHANGE_STEPS and not event.modifiers():
             self.go_to_change(_CHANGE_STEPS[Qt.Key(event.key())])
         elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and len(self._rows):
-            stretch, _ = self._rows.locate(self._current)
-            if stretch.kind == "fold":
-                self.open_fold(stretch.hunk)
+            row_range, _ = self._rows.locate(self._current)
+            if row_range.kind == "fold":
+                self.open_fold(row_range.hunk)
         elif (target := self._row_by_key(Qt.Key(event.key()))) is not None:
             if back:
                 self._select_rows_to(target)
@@ -257,9 +257,9 @@ class DiffText(DiffCanvas):
         menu.addAction(tr("Select all"), self.select_all).setShortcut(QKeySequence.StandardKey.SelectAll)
         if event.reason() == QContextMenuEvent.Reason.Mouse:
             self._current = self._places.row_at(self.verticalScrollBar().value() + event.pos().y())
-        stretch, _ = self._rows.locate(self._current)
-        if self._can_revert and (stretch.is_hunk or stretch.kind == "head"):
-            hunk = stretch.hunk
+        row_range, _ = self._rows.locate(self._current)
+        if self._can_revert and (row_range.is_hunk or row_range.kind == "head"):
+            hunk = row_range.hunk
             menu.addSeparator()
             menu.addAction(tr("Revert this change"), lambda: self.hunk_revert_requested.emit(hunk))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, fold
+from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, fold_case
 
 _PATHS = st.lists(st.text("abCd_/.İß", min_size=1, max_size=12), max_size=30, unique=True)
 _QUERIES = st.text("abcd_/.İ", min_size=1, max_size=4)
@@ -15,8 +15,8 @@ _QUERIES = st.text("abcd_/.İ", min_size=1, max_size=4)
 
 def has_letters(query: str, path: str) -> bool:
     """Return True if the letters of a query are in a path, in order."""
-    letters = iter(fold(path))
-    return all(letter in letters for letter in fold(query))
+    letters = iter(fold_case(path))
+    return all(letter in letters for letter in fold_case(query))
 
 
 @given(_PATHS, _QUERIES)
@@ -28,7 +28,7 @@ def test_exactly_the_paths_with_the_letters_are_found_where_the_letters_are(
         path for path in paths if has_letters(query, path)
     )
     for match in matches:
-        assert "".join(fold(match.path)[at] for at in match.positions) == fold(query)
+        assert "".join(fold_case(match.path)[at] for at in match.positions) == fold_case(query)
         assert list(match.positions) == sorted(set(match.positions))
 
 
