@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from dataclasses import replace
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResu
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.file_write import MAX_BYTES, FileWrite, FileWriter
 from helix_desktop.tools.files.jail import FileStamp, Jail
-from helix_desktop.tools.files.replace import Edit, reencode, replace_text
+from helix_desktop.tools.files.replace import Edit, Replacements, lines_of, reencode, replace_text
 from helix_desktop.tools.tool import Tool
 
 _MAX_PENDING = 256
@@ -22,14 +21,14 @@ _MAX_EDITS = 100
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where an edit replaced text: the line of the first replacement, and how many there are."""
+    """Where an edit replaced text: the offset of the first replacement now, and how many there are."""
 
-    line: int
+    offset: int
     count: int
 
-    def moved_by(self, lines: int) -> _Place:
-        """Return the place after an edit above it added so many lines."""
-        return _Place(max(1, self.line + lines), self.count)
+    def after(self, later: Replacements) -> _Place:
+        """Return the place after a later edit of the same file."""
+        return _Place(later.place_after(self.offset), self.count)
 
 
 class WriteFileArguments(Arguments, frozen=True):
@@ -141,31 +140,31 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
             if before is None:
                 raise ToolError(f"There is no file {rel}.", fix="Use write_file to make one.")
             first = changes.get(rel)
-            after, lines = replace_text(rel, first.after if first else before, edit)
+            after, replaced = replace_text(rel, first.after if first else before, edit)
         except ToolError as error:
             if len(edits) == 1:
                 raise
             what = f"No edit was made, for edit {number} of {len(edits)} fails: {error.what}"
             raise ToolError(what, error.why, error.fix) from error
-        added = edit.new_text.count("\n") - edit.old_text.count("\n")
-        moved = [place.moved_by(added * bisect_left(lines, place.line)) for place in places.get(rel, ())]
-        places[rel] = [*moved, _Place(lines[0], len(lines))]
+        moved = [place.after(replaced) for place in places.get(rel, ())]
+        places[rel] = [*moved, _Place(replaced.starts[0], len(replaced.starts))]
         changes[rel] = FileWrite(
             rel, first.before if first else before, first.stamp if first else stamp, after, ""
         )
     return [
-        replace(change, note=f"Edited {rel}: {_describe(places[rel])}.") for rel, change in changes.items()
+        replace(change, note=f"Edited {rel}: {_describe(change, places[rel])}.")
+        for rel, change in changes.items()
     ]
 
 
-def _describe(places: list[_Place]) -> str:
+def _describe(change: FileWrite, places: list[_Place]) -> str:
     """Return what was replaced and where it is now, in the order of the edits."""
+    lines = lines_of(change.path, change.after, [place.offset for place in places])
     if len(places) > 1 and all(place.count == 1 for place in places):
-        lines = ", ".join(str(place.line) for place in places)
-        return f"{len(places)} replacements at lines {lines}"
+        return f"{len(places)} replacements at lines {', '.join(map(str, lines))}"
     return "; ".join(
-        f"{place.count:,} replacements, the first at line {place.line}"
+        f"{place.count:,} replacements, the first at line {line}"
         if place.count > 1
-        else f"1 replacement at line {place.line}"
-        for place in places
+        else f"1 replacement at line {line}"
+        for place, line in zip(places, lines, strict=True)
     )

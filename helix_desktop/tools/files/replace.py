@@ -1,12 +1,15 @@
-"""Exact text replacement in a file's bytes, with the lines of the replacements; other bytes stay."""
+"""Exact text replacement in a file's bytes, with the places of the replacements; other bytes stay."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_right
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import dropwhile
+
+import msgspec
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.encoding import utf16_encoding
@@ -33,8 +36,24 @@ class Edit(Arguments, frozen=True):
     replace_all: bool = False
 
 
-def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, list[int]]:
-    """Return the edited bytes and the line, before the edit, of each replacement; other bytes stay.
+class Replacements(msgspec.Struct, frozen=True):
+    """Where a text was replaced: offsets in the text before it, as UTF-8, and the length of both texts."""
+
+    starts: list[int]
+    old_length: int
+    new_length: int
+
+    def place_after(self, offset: int) -> int:
+        """Return where a place of the text is now: in a text that was replaced, at its beginning."""
+        count = bisect_right(self.starts, offset)
+        added = self.new_length - self.old_length
+        if count and offset < self.starts[count - 1] + self.old_length:
+            return self.starts[count - 1] + (count - 1) * added
+        return offset + count * added
+
+
+def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements]:
+    """Return the edited bytes and what was replaced; other bytes stay.
 
     Encoding, byte order mark and line ends follow the file's. Raises ToolError when old_text is empty, equals
     new_text, is not there, or is there more than once without replace_all.
@@ -46,23 +65,31 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, list[int]]:
     encoding = utf16_encoding(data)
     text = _utf16_to_utf8(rel, data, encoding) if encoding else data
     old, new = _as_in_file(text, edit.old_text), _as_in_file(text, edit.new_text)
-    lines = _line_numbers(text, old)
-    if not lines:
+    starts = _offsets(text, old)
+    if not starts:
         raise ToolError(
             f"old_text was not found in {rel}.",
             fix=_READ_AGAIN
             if is_secret_path(rel)
             else _similar_text_hint(text.decode(errors="replace"), edit.old_text),
         )
-    if len(lines) > 1 and not edit.replace_all:
-        more = " …" if len(lines) > _SHOWN_LINES else ""
-        places = ", ".join(map(str, lines[:_SHOWN_LINES]))
+    if len(starts) > 1 and not edit.replace_all:
+        more = " …" if len(starts) > _SHOWN_LINES else ""
+        lines = ", ".join(str(_line_of(text, start)) for start in starts[:_SHOWN_LINES])
         raise ToolError(
-            f"old_text occurs {len(lines)} times in {rel}, at lines {places}{more}.",
+            f"old_text occurs {len(starts)} times in {rel}, at lines {lines}{more}.",
             fix="Give more of the text around it, or set replace_all.",
         )
     after = text.replace(old, new)
-    return after.decode().encode(encoding) if encoding else after, lines
+    data = after.decode().encode(encoding) if encoding else after
+    return data, Replacements(starts, len(old), len(new))
+
+
+def lines_of(rel: str, data: bytes, offsets: list[int]) -> list[int]:
+    """Return the lines of places in a file's text, as UTF-8. Raises ToolError if it is not valid UTF-16."""
+    encoding = utf16_encoding(data)
+    text = _utf16_to_utf8(rel, data, encoding) if encoding else data
+    return [_line_of(text, offset) for offset in offsets]
 
 
 def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
@@ -101,14 +128,17 @@ def _as_in_file(data: bytes, text: str) -> bytes:
     return (text.replace("\r\n", "\n").replace("\n", "\r\n") if _is_crlf(data, "") else text).encode()
 
 
-def _line_numbers(data: bytes, old: bytes) -> list[int]:
-    numbers: list[int] = []
-    line, counted, offset = 1, 0, data.find(old)
+def _offsets(text: bytes, old: bytes) -> list[int]:
+    offsets: list[int] = []
+    offset = text.find(old)
     while offset >= 0:
-        line += data.count(b"\n", counted, offset)
-        numbers.append(line)
-        counted, offset = offset, data.find(old, offset + len(old))
-    return numbers
+        offsets.append(offset)
+        offset = text.find(old, offset + len(old))
+    return offsets
+
+
+def _line_of(text: bytes, offset: int) -> int:
+    return text.count(b"\n", 0, offset) + 1
 
 
 def _similar_text_hint(data: str, old: str) -> str:

@@ -63,6 +63,21 @@ async def test_lines_are_those_after_all_edits(root: Path) -> None:
     assert f"Edited src/a.py: {places}; 2 replacements, the first at line 2. Lines: 3 -> 6.\n" in text
 
 
+async def test_lines_follow_what_a_later_edit_does_in_the_same_line_or_around_it(root: Path) -> None:
+    """Above the place, before it in its line, and over it: then it is where the new text begins."""
+    (root / "src" / "a.py").write_bytes(b"top\r\nfirst second third\r\nfourth\r\nfifth\r\n")
+    edits = [
+        edit("src/a.py", "third", "3"),
+        edit("src/a.py", "fifth", "5"),
+        edit("src/a.py", "first", "1\n1\n1"),
+        edit("src/a.py", "fourth\n5", "4 and 5"),
+        edit("src/a.py", "top\n", ""),
+    ]
+    text = (await make_tools(root).run(make_call("multi_edit", edits=edits))).content.decode()
+    assert (root / "src" / "a.py").read_bytes() == b"1\r\n1\r\n1 second 3\r\n4 and 5\r\n"
+    assert "5 replacements at lines 3, 4, 1, 4, 1. Lines: 4 -> 4.\n" in text
+
+
 async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "absent", "x")]
     for method in (make_tools(root).approval, make_tools(root).run):
