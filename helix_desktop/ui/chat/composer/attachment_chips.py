@@ -169,8 +169,10 @@ class AttachmentChip(EnterActivates, QAbstractButton):
             button.setIconSize(QSize(12, 12))
             set_style_sheet(
                 button,
-                "QToolButton { background: transparent; border: 0; border-radius: 9px; padding: 0; }"
-                f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}",
+                "QToolButton { background: transparent; border: 2px solid transparent; border-radius: 9px;"
+                " padding: 0; }"
+                f"QToolButton:hover {{ background: {theme.surface}; }}"
+                f"QToolButton:focus {{ background: {theme.surface}; border-color: {theme.accent}; }}",
             )
         self.update()
 

@@ -379,10 +379,10 @@ def _editor_style(style: ChatStyle) -> str:
 
 def _bare_style(theme: Theme) -> str:
     return (
-        "QPushButton { background: transparent; border: 1px solid transparent; border-radius: 8px;"
+        "QPushButton { background: transparent; border: 2px solid transparent; border-radius: 8px;"
         " padding: 0; }"
         f"QPushButton:hover {{ background: {theme.hover}; }}"
-        f"QPushButton:focus {{ border-color: {theme.border_strong}; }}"
+        f"QPushButton:focus {{ border-color: {theme.accent}; }}"
     )
 
 
@@ -392,6 +392,6 @@ def _outline_style(style: ChatStyle, radius: int) -> str:
         f"QPushButton {{ background: {theme.raised}; color: {theme.muted}; border: 1px solid {theme.border};"
         f" border-radius: {radius}px; padding: 0 10px; font-size: {style.px(SMALL):.0f}px;"
         " font-weight: 500; }"
-        "QPushButton:hover, QPushButton:focus"
-        f" {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
+        f"QPushButton:hover {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
+        f"QPushButton:focus {{ border: 2px solid {theme.accent}; padding: 0 9px; }}"
     )

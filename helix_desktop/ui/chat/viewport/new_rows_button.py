@@ -39,8 +39,9 @@ class NewRowsButton(EnterActivates, QPushButton):
             f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px;"
             " min-height: 28px;"
             f" font-size: {round(style.px(SMALL))}px; font-weight: 500; }}"
-            f"QPushButton:hover, QPushButton:focus {{ background: {theme.accent_soft};"
-            f" border-color: {theme.accent}; }}",
+            f"QPushButton:hover {{ background: {theme.accent_soft}; border-color: {theme.accent}; }}"
+            f"QPushButton:focus {{ background: {theme.accent_soft}; border: 2px solid {theme.accent};"
+            " padding: 0 12px; min-height: 26px; }",
         )
 
     def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:

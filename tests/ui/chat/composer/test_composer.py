@@ -8,14 +8,14 @@ import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QColor, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.window.buttons import find_button, find_buttons, press
 
@@ -303,3 +303,28 @@ def test_up_brings_earlier_messages_and_down_the_draft(composer: Composer) -> No
     assert composer.draft() == "second again"
     press_key(Qt.Key.Key_Return)
     assert (sent, composer.text()) == (["second again"], "draft")
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_button_has_the_ring_of_the_others(composer: Composer, theme: Theme) -> None:
+    """Of the clip and the model only the words or a grey line changed."""
+    composer.set_theme(theme)
+    composer.set_model("model")
+    composer.set_running(True)
+    QTest.keyClicks(composer.editor, "next")
+    composer.set_attachments([ChipText("a", "a.txt", "9 tokens", has_text=True)])
+    names = ("model", "attach", "queue", "steer")
+    buttons: list[QWidget] = [find_button(composer, name) for name in names]
+    buttons += composer.findChildren(AttachmentChip)[0].findChildren(QToolButton)
+    accent = QColor(theme.accent)
+    for button in buttons:
+        assert button.isVisible(), button.objectName()
+        assert accent not in _left_edge(button), button.objectName()
+        button.setFocus(Qt.FocusReason.TabFocusReason)
+        assert _left_edge(button)[:2] == [accent, accent], button.objectName()
+
+
+def _left_edge(button: QWidget) -> list[QColor]:
+    """Return the colors of the first pixels in the middle of the left edge."""
+    image = button.grab().toImage()
+    return [image.pixelColor(x, image.height() // 2) for x in range(3)]
