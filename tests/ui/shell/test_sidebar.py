@@ -15,6 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.ui.design.style import stylesheet
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
@@ -353,6 +355,26 @@ def rail(qtbot: QtBot, actions: WindowActions) -> Rail:
     with qtbot.waitExposed(new_rail):
         new_rail.show()
     return new_rail
+
+
+def test_rows_follow_the_text_size_there_and_back(qapp: QApplication, sidebar: Sidebar) -> None:
+    """They had the heights of the size before: after the way back, too much room."""
+    sessions, appearance = sidebar.session_list, stylesheet.Appearance(qapp, "light")
+    appearance.changed.connect(lambda theme: retint(sidebar, theme))
+    appearance.apply_stylesheet()
+
+    def tops() -> list[int]:
+        qapp.processEvents()
+        return [sessions.visualRect(sessions.model().index(row, 0)).top() for row in range(4)]
+
+    before = tops()
+    appearance.zoom(2)
+    appearance.zoom(2)
+    larger = tops()
+    assert larger[3] >= before[3] * 1.2
+    appearance.zoom(0)
+    assert tops() == before
+    appearance.deleteLater()
 
 
 def test_a_click_on_a_workspace_s_square_selects_it(qtbot: QtBot, rail: Rail) -> None:

@@ -191,8 +191,9 @@ class SessionList(Themed, QListView):
                 super().keyPressEvent(event)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
+        """Take the colors of a theme, and the text size in force."""
         self._delegate.tint(theme)
+        self.scheduleDelayedItemsLayout()  # Qt laid the rows out before, with the heights of the last size
         self.viewport().update()
 
     def _select(self, index: QModelIndex) -> None:
