@@ -54,7 +54,8 @@ class HandoverDialog(Themed, SizedDialog):
         self._gain.setObjectName("gain-warning")
         self._gain.hide()
         self._draft, self._former_title = "", former_title
-        self._warned = False
+        self._draft_range: HandoverRange | None = None  # that the draft covers
+        self._warned = self._is_committing = False
         self.range_box, self.focus_input = (
             ComboBox(),
             TextField(tr("What to keep, for example open questions (optional)")),
@@ -99,6 +100,16 @@ class HandoverDialog(Themed, SizedDialog):
         return "" if self._problem.isHidden() else self._problem.text()
 
     @property
+    def is_outdated(self) -> bool:
+        """Return True if the draft covers another range than the chosen one."""
+        drafted = self._draft_range
+        return drafted is not None and drafted.upto != self._upto
+
+    @property
+    def _upto(self) -> int:
+        return int(self.range_box.currentData() or 0)
+
+    @property
     def is_changed(self) -> bool:
         """Return True if the user has changed the draft."""
         return self.step == "draft" and self.editor.toPlainText() != self._draft
@@ -112,11 +123,12 @@ class HandoverDialog(Themed, SizedDialog):
 
     def _show_purpose(self) -> None:
         """Say what becomes of the handover: it replaces messages here, or another session starts with it."""
-        purpose = compact_purpose(self.range_box.currentData() == WHOLE_CONVERSATION, self._former_title)
+        purpose = compact_purpose(self._upto == WHOLE_CONVERSATION, self._former_title)
         self.setWindowTitle(purpose.title)
         self._title.setText(purpose.title)
         self._lead.setText(purpose.lead)
         self._hint.setText(purpose.hint)
+        self.commit_button.setText(purpose.commit)
 
     def show_estimate(self, text: str) -> None:
         """Show what writing a draft takes, in tokens and money."""
@@ -152,13 +164,18 @@ class HandoverDialog(Themed, SizedDialog):
             self.model_output.setPlainText(text)
 
     def show_draft(self, draft: DraftRow) -> None:
-        """Let the user read and change a draft."""
+        """Let the user read and change a draft of the chosen range."""
         self._draft = draft.text
-        self.commit_button.setText(compact_purpose(draft.is_whole, self._former_title).commit)
+        self._draft_range = HandoverRange(self._upto, self.range_box.currentText())
         self.draft_page.show_draft(draft)
         self._show("draft")
         retint(self, self._theme)
         self.draft_page.focus_text()
+
+    def show_committing(self, *, is_committing: bool) -> None:
+        """Let nothing be pressed twice while the draft is put in place."""
+        self._is_committing = is_committing
+        self._show_buttons()
 
     def show_choice(self) -> None:
         """Go back to the draft, or to the choice where none was written."""
@@ -210,26 +227,33 @@ class HandoverDialog(Themed, SizedDialog):
 
     def _connect(self) -> None:
         self.draft_button.clicked.connect(
-            lambda: self.write_requested.emit(
-                self.focus_input.text().strip(), self.range_box.currentData() or 0
-            )
+            lambda: self.write_requested.emit(self.focus_input.text().strip(), self._upto)
         )
         self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
-        self.range_box.currentIndexChanged.connect(lambda _: self._show_purpose())
+        self.range_box.currentIndexChanged.connect(lambda _: self._on_range_changed())
+        self.draft_page.range_requested.connect(self._choose_range_of_draft)
         self.focus_input.returnPressed.connect(self.draft_button.click)
         self.redo_button.clicked.connect(self.redo_requested)
         self.commit_button.clicked.connect(lambda: self.commit_requested.emit(self.editor.toPlainText()))
         self.cancel_button.clicked.connect(self.reject)
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys), self, self._press_primary)
-        self.commit_button.setToolTip(tr("Ctrl+Enter", "keys"))
         self.editor.textChanged.connect(self._edited)
+
+    def _on_range_changed(self) -> None:
+        self._show_purpose()
+        self._show_buttons()
+
+    def _choose_range_of_draft(self) -> None:
+        if self._draft_range is not None:
+            self.range_box.setCurrentIndex(self.range_box.findData(self._draft_range.upto))
+            self.draft_page.focus_text()
 
     def _press_primary(self) -> None:
         """Press the highlighted button of the step; there is none while a draft is written."""
         buttons = (self.commit_button, self.redo_button, self.draft_button)
-        primary = next((button for button in buttons if button.isVisible()), None)
-        if primary is not None:
+        primary = next((button for button in buttons if button.isVisible() and button.isEnabled()), None)
+        if primary is not None and not self._is_committing:
             primary.click()
 
     def _edited(self) -> None:
@@ -247,10 +271,21 @@ class HandoverDialog(Themed, SizedDialog):
 
     def _show_buttons(self) -> None:
         """Show the buttons of the step; the first of those that lead on is the marked one."""
-        step = self.step
+        step, is_outdated = self.step, self.is_outdated
         has_summary = step == "choose" and bool(self.redo_button.text())
+        has_commit = step == "draft" and not is_outdated
         self.draft_button.setVisible(step != "writing")
+        self.draft_button.setEnabled(not self._is_committing)
         self.draft_button.setText(tr("Write again") if step == "draft" else tr("Write draft"))
-        restyle(self.draft_button, "kind", "" if step == "draft" or has_summary else "primary")
+        restyle(self.draft_button, "kind", "" if has_commit or has_summary else "primary")
         self.redo_button.setVisible(has_summary)
         self.commit_button.setVisible(step == "draft")
+        self.commit_button.setEnabled(not (is_outdated or self._is_committing))
+        restyle(self.commit_button, "kind", "" if is_outdated else "primary")
+        self.commit_button.setToolTip(_other_range_text() if is_outdated else tr("Ctrl+Enter", "keys"))
+        drafted = self._draft_range if is_outdated else None
+        self.draft_page.show_other_range(drafted.text if drafted is not None else "")
+
+
+def _other_range_text() -> str:
+    return tr("The draft covers another range. Write it again, or go back to its range.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -35,6 +35,7 @@ class DraftPage(QWidget):
     """The text of a draft; where it would replace a handover, first what differs from that one."""
 
     compare_requested = Signal(str)  # the text as it is now
+    range_requested = Signal()  # that the draft covers
 
     def __init__(self) -> None:
         """Start without a draft."""
@@ -60,12 +61,18 @@ class DraftPage(QWidget):
         self.switch_button.clicked.connect(self._switch)
         self._head = ResponsiveRow(self.counts, [self.switch_button])
         self._head.hide()
+        self._range_note = label("", wrap=True)
+        self._range_note.setObjectName("draft-range")
+        self.range_button = PushButton(tr("Back to its range"), "link", name="draft-range-back")
+        self.range_button.clicked.connect(self.range_requested)
+        self._range_line = ResponsiveRow(_with_warning_icon(self._range_note), [self.range_button])
+        self._range_line.hide()
         self.editor.textChanged.connect(self._note_edit)
         for page in (self.editor, self.compared, self.sent_view):
             self._pages.addWidget(page)
         sizes = ResponsiveRow(self._sizes, [self.sent_button])
-        body = column(self._head, self._pages, sizes, self._facts, gap=8)
-        body.setStretch(1, 1)
+        body = column(self._range_line, self._head, self._pages, sizes, self._facts, gap=8)
+        body.setStretch(2, 1)
         self.setLayout(body)
 
     @property
@@ -100,6 +107,13 @@ class DraftPage(QWidget):
         self._head.show()
         self._show(comparing=bool(counts))
         self.switch_button.setVisible(bool(counts))
+
+    def show_other_range(self, drafted: str) -> None:
+        """Say that another range is chosen than the one that the draft covers, `drafted`; empty: it isn't."""
+        self._range_note.setText(
+            tr("This draft and its figures are for another range: {range}.", range=drafted) if drafted else ""
+        )
+        self._range_line.setVisible(bool(drafted))
 
     def focus_text(self) -> None:
         """Give the keyboard to what is shown."""
@@ -154,6 +168,10 @@ def _doubt_text(why: str) -> str:
 def _warning_line(sentence: str, name: str) -> QWidget:
     text = label(sentence, wrap=True)
     text.setObjectName(name)
+    return _with_warning_icon(text)
+
+
+def _with_warning_icon(text: QLabel) -> QWidget:
     line = row(IconLabel("triangle-alert", px=17, color_token="warn"), text, gap=9)
     line.setStretch(1, 1)
     widget = QWidget()

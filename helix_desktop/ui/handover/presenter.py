@@ -197,9 +197,9 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
+            draft = await self._draft_of(focus, upto)  # until then the former one can still be used
             await self._discard()
-            self._draft = await self._draft_of(focus, upto)
-            self._is_whole = upto == WHOLE_CONVERSATION
+            self._draft, self._is_whole = draft, upto == WHOLE_CONVERSATION
             handovers = self._conversation.handovers
             parts = await handovers.parts_as_sent(self._draft, is_whole=self._is_whole)
         except HelixError as error:
@@ -234,7 +234,7 @@ class HandoverPresenter:
     async def _commit(self, text: str) -> None:
         if self._draft is None:
             return
-        self.dialog.commit_button.setEnabled(False)
+        self.dialog.show_committing(is_committing=True)
         try:
             if self._is_whole and self._start_session is not None:
                 edited = await self._conversation.handovers.apply_edits(self._draft, text)
@@ -247,4 +247,4 @@ class HandoverPresenter:
             self._draft = None
             self.dialog.accept()
         finally:
-            self.dialog.commit_button.setEnabled(True)
+            self.dialog.show_committing(is_committing=False)

@@ -1,0 +1,143 @@
+"""The range of a draft in the real window: what is compacted is what the dialog names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from helix_desktop.domain.events.summary import SECTIONS, HandoverMade
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(5)}
+BY_HAND = {
+    "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
+    "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
+}  # fmt: skip
+SUMMARY = "\n".join(f"## {title}\n- Words about it, and some more of them. [e4]" for title in SECTIONS)
+
+
+def reader(summary: Callable[[], Reply]) -> Callable[[dict[str, Any]], Reply]:
+    """A model that reads all files one by one, and writes a handover on request."""
+
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        if str(messages[-1]["content"]).startswith("[Write a handover]"):
+            return summary()
+        done = sum(message["role"] == "assistant" for message in messages)
+        if done < len(FILES):
+            return StreamedReply(Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}"))
+        return text_reply("All read.")
+
+    return script
+
+
+async def _dialog(rig: WindowRig) -> HandoverDialog:
+    rig.window.commands.compact_now.trigger()
+    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
+    presenter = rig.wiring.rewrites.handover_presenter
+    assert presenter is not None
+    await until(presenter.dialog.isVisible, "the dialog on screen")
+    return presenter.dialog
+
+
+def _note(dialog: HandoverDialog) -> str:
+    words = dialog.findChild(QLabel, "draft-range")
+    assert words is not None
+    return words.text() if words.isVisible() else ""
+
+
+def _pills(dialog: HandoverDialog) -> list[str]:
+    return [pill.text() for pill in dialog.findChildren(Pill) if pill.isVisible()]
+
+
+async def test_a_draft_is_used_for_its_own_range_alone(qapp: QApplication, tmp_path: Path) -> None:
+    """Another range makes the draft out of date: it can be written again, or its range chosen again."""
+    go, replies = asyncio.Event(), [text_reply(SUMMARY)]
+    async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        await rig.run_turn("Read everything")
+        await rig.run_turn("And now?")
+        dialog = await _dialog(rig)
+        first, last = 0, dialog.range_box.count() - 1
+        assert last > first
+        drafted = dialog.range_box.currentText()
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        assert (_note(dialog), dialog.commit_button.isEnabled()) == ("", True)
+        pills = _pills(dialog)
+
+        dialog.range_box.setCurrentIndex(last)
+        assert drafted in _note(dialog), "it names the range that its figures are of"
+        assert _pills(dialog) == pills
+        assert not dialog.commit_button.isEnabled()
+        assert "another range" in dialog.commit_button.toolTip()
+        press(dialog, "draft-range-back")
+        assert (dialog.range_box.currentIndex(), _note(dialog)) == (first, "")
+        assert dialog.commit_button.isEnabled()
+
+        dialog.range_box.setCurrentIndex(last)
+        replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
+        QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "it is written again")
+        press(dialog, "cancel")
+        await until(lambda: dialog.step == "draft", "the former draft")
+        assert drafted in _note(dialog)
+        replies.append(text_reply(SUMMARY))
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft" and not _note(dialog), "the draft of the chosen range")
+        assert _pills(dialog) != pills
+        end = dialog.range_box.currentData()
+        press(dialog, "hand_over")
+        await until(lambda: rig.events(HandoverMade), "compacted")
+        assert rig.events(HandoverMade)[-1].upto == end
+        await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+        go.set()
+
+
+async def test_the_former_draft_can_be_used_after_writing_again_was_stopped(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """It stays on screen, and Compact takes it: it did nothing."""
+    go, replies = asyncio.Event(), [text_reply(SUMMARY)]
+    async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        await rig.run_turn("Read everything")
+        await rig.run_turn("And now?")
+        dialog = await _dialog(rig)
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
+        press(dialog, "write_draft")
+        await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "it is written again")
+        press(dialog, "cancel")
+        await until(lambda: dialog.step == "draft", "the former draft")
+        press(dialog, "hand_over")
+        await until(lambda: rig.events(HandoverMade), "compacted")
+        assert "Words about it" in rig.events(HandoverMade)[-1].sections[0].bullets[0].text
+        await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+        go.set()
