@@ -9,6 +9,7 @@ from helix_desktop.agent.models.model_wrapper import ModelWrapper
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session import Session
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
@@ -47,7 +48,9 @@ class SessionBudget:
 
         A subagent has a limit of its own only if the user set one.
         """
-        transcript = self._session.transcript
+        return self._limit_in(self._session.transcript)
+
+    def _limit_in(self, transcript: Transcript) -> Budget:
         if transcript.budget is not None or transcript.parent:
             return transcript.budget or Budget()
         policy, _, _ = self._settings()
@@ -56,17 +59,25 @@ class SessionBudget:
     @property
     def spent(self) -> Spending:
         """The total spent on model calls so far, subagents included; of the provider cache its own steps."""
+        return self._spent_in(self._session.transcript)
+
+    def _spent_in(self, transcript: Transcript) -> Spending:
         subagents = (
             Spending(spent.tokens, spent.cost, spent.estimated, unpriced=spent.unpriced)
             for spent in self.subagent_spending.values()
         )
-        return sum(subagents, self._session.transcript.spending)
+        return sum(subagents, transcript.spending)
 
     @property
     def is_exhausted(self) -> bool:
         """True if no model may be called: this budget or its parent's is spent."""
+        return self.is_exhausted_in(self._session.transcript)
+
+    def is_exhausted_in(self, transcript: Transcript) -> bool:
+        """Return the same for a state of the session that may not be durable yet."""
         parent = self._parent()
-        return self.limit.share(self.spent) >= 1 or (parent is not None and parent.is_exhausted)
+        is_own_spent = self._limit_in(transcript).share(self._spent_in(transcript)) >= 1
+        return is_own_spent or (parent is not None and parent.is_exhausted)
 
     def can_afford(self, estimate: CostEstimate) -> bool:
         """Return True if a limit is set, here or in the parent, and each remainder covers the estimate.

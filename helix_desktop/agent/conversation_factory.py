@@ -49,6 +49,7 @@ def create_conversation(
     """
     permissions = permissions or SessionPermissions()
     budget = SessionBudget(session, settings, parent_budget, subagent_spending)
+    session.has_budget = lambda transcript: not budget.is_exhausted_in(transcript)
     model_choice = model_choice or ModelChoice(session, settings)
     runtime = _create_runtime(session, scope, services, BudgetedSettings(settings, budget), model_choice)
     subagents = SubagentRunner(session, scope, subagent_factory)

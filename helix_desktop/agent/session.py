@@ -82,11 +82,22 @@ class Session:
         self._ahead: Transcript | None = None
         self.ratios = dict(ratios or {})
         self.settings = settings
+        self.has_budget: Callable[[Transcript], bool] = lambda _: False  # asked after a budget was spent
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
         self._loaded_seq = transcript.last_seq
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
         self._listeners: list[Listener] = []
+
+    @property
+    def failed_end(self) -> TurnEnded | None:
+        """The newest turn's end if it failed; one for want of budget only until there is budget again."""
+        return self._failed_end(self.transcript)
+
+    def _failed_end(self, state: Transcript) -> TurnEnded | None:
+        ended = state.failed_end
+        is_over = ended is not None and ended.cause == "budget" and self.has_budget(state)
+        return None if is_over else ended
 
     async def redacted_at(self, digest: str) -> int:
         """Return when the user redacted a content, in milliseconds since 1970; 0 if it was not redacted."""
@@ -187,6 +198,7 @@ class Session:
             used, window_size = usage_from_count(count, policy, frame).used, frame.info.window
             answering = frame.info.label if state.turns else ""
         reports = model_reports(state) if count is None else count.reported
+        failed_end = self._failed_end(state)
         return SessionSummary(
             id=self.id,
             title=state.title,
@@ -211,8 +223,8 @@ class Session:
             archived=state.place.archived,
             estimated=state.spending.estimated,
             unpriced=state.spending.unpriced,
-            failure=(state.failed_end.what, state.failed_end.why) if state.failed_end is not None else (),
-            budget_spent=state.failed_end is not None and state.failed_end.cause == "budget",
+            failure=(failed_end.what, failed_end.why) if failed_end is not None else (),
+            budget_spent=failed_end is not None and failed_end.cause == "budget",
             stopped=state.was_stopped,
         )
 

@@ -56,6 +56,13 @@ class CostState:
         return " · ".join(filter(None, (*parts, cost, self._inherited_text)))
 
     @property
+    def short_text(self) -> str:
+        """Return the same in fewer letters: "≈ 42.3k tokens · $0.41"."""
+        tokens = format_token_count(self.spent.tokens)
+        parts = (tr("≈ {tokens}", tokens=tokens) if self.spent.estimated else tokens, self.short_cost_text)
+        return " · ".join(filter(None, parts))
+
+    @property
     def _unpriced_text(self) -> str:
         """Return what no price is known of, and a cost leaves out: "3.5k tokens without a price"."""
         if not self.spent.unpriced:
@@ -111,6 +118,13 @@ class CostState:
             return ""
         usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
         return tr("Provider cache of own requests: {usage}", usage=usage)
+
+    @property
+    def short_budget_text(self) -> str:
+        """Return how much of the budget is spent, without its size; empty without one."""
+        if not self.budget_text:
+            return ""
+        return tr("{share} of budget", share=format_whole_percent(self.share))
 
     @property
     def budget_text(self) -> str:

@@ -28,7 +28,12 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("archive", "archive_session", text("Archive or unarchive this session")),
     SlashCommand("branch", "branch_session", text("Start a branch of this session")),
     SlashCommand("btw", "side_question", text("Ask something that stays out of the context"), "[QUESTION]"),
-    SlashCommand("budget", "set_budget", text("Set what this session may spend"), "[TOKENS] [$USD]"),
+    SlashCommand(
+        "budget",
+        "set_budget",
+        text("Set what this session may spend; {no_limit}: no limit", no_limit="off, none, 0, $0"),
+        "[TOKENS] [$USD] | off",
+    ),
     SlashCommand("cache", "show_cache", text("Search the cached outputs"), "[WORDS]", ("search",)),
     SlashCommand("changes", "show_changes", text("Show the files that this session changed"), also=("diff",)),
     SlashCommand("compact", "compact_now", text("Replace older messages by a handover"), "[FOCUS]"),

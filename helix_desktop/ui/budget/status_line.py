@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the window's first frame needs the line, not the structs of
 tr = Translator("Budget")
 
 _ICON, _BAR = 13, 44  # pixels at 100 %; the bar has the same width at all sizes
+_MARGIN, _END, _ICON_GAP, _GAP = 20, 12, 7, 14  # pixels
 
 STATUS_LINE_PX = 30
 """Height of the line at 100 %, and of a job's line, which takes its place."""
@@ -49,6 +50,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def _tip(self) -> str:
         tips = (
+            self.text() if self._shown_texts() != self._texts() else "",
             self.tell_purposes(),
             tr(
                 "Tokens sent and received in this session, with subagents, summaries and questions about "
@@ -94,10 +96,44 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def text(self) -> str:
         """Return all that is shown, as words; empty before the first cost."""
+        return " · ".join(filter(None, self._texts()))
+
+    def shown_text(self) -> str:
+        """Return what is painted, as words: less than `text` where the line is narrow."""
+        return " · ".join(filter(None, self._shown_texts()))
+
+    def _texts(self) -> tuple[str, str, str]:
+        """Return usage, budget and provider cache, each in full."""
         state = self._state
+        return (
+            (_usage_text(state), state.budget_text, state.cache_text) if state is not None else ("", "", "")
+        )
+
+    def _shown_texts(self) -> tuple[str, str, str]:
+        """Return the fullest texts that fit; the cache goes first, what is left of the budget last."""
+        state, (usage, budget, cache) = self._state, self._texts()
         if state is None:
-            return ""
-        return " · ".join(filter(None, (_usage_text(state), state.budget_text, state.cache_text)))
+            return usage, budget, cache
+        short = state.short_text
+        forms = (
+            (usage, budget, cache),
+            (usage, budget, ""),
+            (state.text, budget, ""),
+            (short, budget, ""),
+            (short, state.short_budget_text, ""),
+        )
+        return next((form for form in forms if self._width_of(form) <= self.width()), forms[-1])
+
+    def _width_of(self, texts: tuple[str, str, str]) -> float:
+        """Return the width in which these texts are painted in full."""
+        usage, budget, cache = (self._metrics().horizontalAdvance(text) for text in texts)
+        width = _MARGIN + scaled(_ICON) + _ICON_GAP + usage + _END
+        if budget:
+            width += _GAP + _BAR + _ICON_GAP + budget
+        return width + (_GAP + cache if cache else 0)
+
+    def _metrics(self) -> QFontMetricsF:
+        return QFontMetricsF(fonts.sized(self.font(), 12))
 
     def sizeHint(self) -> QSize:
         """Return one line."""
@@ -120,21 +156,21 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         middle = self.height() / 2
         side = scaled(_ICON)
         picture = pixmap("gauge", color, side, self.devicePixelRatioF())
-        draw_pixmap(painter, 20, round(middle - side / 2), picture)
-        left = self._paint_text(painter, 20 + side + 7, _usage_text(state), color)
-        if state.budget_text:
-            left = self._paint_bar(painter, left + 14, middle, state)
-            left = self._paint_text(painter, left + 7, state.budget_text, color)
-        if state.cache_text:
-            self._paint_text(painter, left + 14, state.cache_text, theme.faint)
+        draw_pixmap(painter, _MARGIN, round(middle - side / 2), picture)
+        usage, budget, cache = self._shown_texts()
+        left = self._paint_text(painter, _MARGIN + side + _ICON_GAP, usage, color)
+        if budget:
+            left = self._paint_bar(painter, left + _GAP, middle, state)
+            left = self._paint_text(painter, left + _ICON_GAP, budget, color)
+        if cache:
+            self._paint_text(painter, left + _GAP, cache, theme.faint)
         painter.end()
 
     def _paint_text(self, painter: QPainter, left: float, text: str, color: str) -> float:
-        font = fonts.sized(self.font(), 12)
-        painter.setFont(font)
+        painter.setFont(fonts.sized(self.font(), 12))
         painter.setPen(QColor(color))
-        metrics = QFontMetricsF(font)
-        room = max(0.0, self.width() - left - 12)
+        metrics = self._metrics()
+        room = max(0.0, self.width() - left - _END)
         elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
         draw_text(painter, QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, elided)
         return left + metrics.horizontalAdvance(elided)

@@ -168,6 +168,12 @@ class ChatPresenter:
                 self._put(row)
             for message in self._rows.updated_images(transcript, are_sent=conversation.model.images):
                 self._put(message)
+            self._show_budget(conversation)
+
+    def _show_budget(self, conversation: Conversation) -> None:
+        """Let a turn that a spent budget ended say whether there is budget again."""
+        for row in self._rows.updated_end(is_budget_spent=conversation.budget.is_exhausted):
+            self._put(row)
 
     def _put(self, row: Row) -> None:
         """Show a row; a message with its other versions."""
@@ -214,6 +220,7 @@ class ChatPresenter:
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""
         asks = conversation.asks
+        self._show_budget(conversation)
         if conversation.is_running:
             for running in conversation.running_calls.running:
                 self._set_tool_state(running.call.id, "running")

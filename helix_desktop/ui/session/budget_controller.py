@@ -17,6 +17,8 @@ from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purpos
 
 text = TextContext("Session")
 
+_NO_LIMIT = frozenset(("off", "none", "0", "$0"))
+
 
 def cost_state(conversation: Conversation) -> CostState:
     """Return what a conversation has spent and may spend."""
@@ -58,16 +60,19 @@ class BudgetController(QObject):
             self._async_actions.start(self._edit_budget(self._conversation), "set budget")
 
     async def set_typed_budget(self, argument: str) -> None:
-        """Set the budget to what was typed: tokens, an amount that begins with $, or both.
+        """Set the budget to what was typed: tokens, an amount that begins with $, both, or no limit.
 
-        What is not named stays as it is. Raises InvalidInput.
+        What is not named stays as it is, unless nothing but words for no limit is typed. Raises InvalidInput.
         """
         conversation = self._conversation
         if conversation is None:
             return
         tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
+        words = argument.lower().split()
+        if _NO_LIMIT.issuperset(words):
+            tokens, cost, words = 0, 0.0, []
         try:
-            for word in argument.split():
+            for word in words:
                 if word.startswith("$"):
                     cost = parse_usd(word)
                 else:
@@ -76,7 +81,10 @@ class BudgetController(QObject):
             raise InvalidInput(
                 text("The budget wasn't changed."),
                 verbatim(str(error)),
-                text("Type {command}.", command="/budget 200k, /budget $2.50, /budget 0 $0"),
+                text(
+                    "Type {commands}. No limit: /budget off, none, 0 or $0.",
+                    commands="/budget 200k, /budget $2.50",
+                ),
             ) from error
         await conversation.budget.set_limit(Budget(tokens, cost))
         self.show(self._conversation)

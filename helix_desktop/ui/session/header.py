@@ -21,7 +21,7 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
     """Return title, state, model and size of a conversation."""
     transcript = conversation.session.transcript
     name, demo = answering_model(conversation)
-    ended = transcript.failed_end
+    ended = conversation.session.failed_end
     return TopBarState(
         conversation.session.id,
         session_title(transcript.title),

@@ -261,7 +261,8 @@ def _item(
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
     is_running = here is not None and here.is_running
-    failure = "" if is_running else turn_failure_reason(session.failure)
+    has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
+    failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     if session.counts is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QFontMetricsF, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -18,8 +20,10 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.style import fonts
 from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
 from tests.support.model_servers.connect import connect_model
@@ -208,3 +212,100 @@ async def test_a_limit_in_dollars_says_why_it_has_no_effect(
     dialog = BudgetDialog(parent, state, has_prices=has_prices, is_free=is_free)
     notes = [label.text() for label in dialog.findChildren(QLabel) if "model" in label.text()]
     assert [text for text in notes if "Only its tokens" in text] == [note] * bool(note)
+
+
+async def test_no_session_is_at_the_end_of_a_budget_that_was_lifted(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Header, list and card say so until there is budget again, also after a restart."""
+    async with ChatServer(reader(5)) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("project", {"a.txt": "words"})
+            await rig.use_server(server)
+            rig.type_message("/budget 3k")
+            await until(lambda: rig.events(BudgetSet), "the budget")
+            await rig.run_turn("Go")
+            _check_spent(rig, is_spent=True)
+            rig.type_message("/budget 2k")
+            await until(lambda: len(rig.events(BudgetSet)) == 2, "a smaller one")
+            _check_spent(rig, is_spent=True)
+            rig.type_message("/budget off")
+            await until(lambda: len(rig.events(BudgetSet)) == 3, "no budget")
+            await until(lambda: _spent_places(rig) == [], "the list and the header")
+            _check_spent(rig, is_spent=False)
+            rig.type_message("/budget 3k")
+            await until(lambda: len(_spent_places(rig)) == 2, "spent again")
+            _check_spent(rig, is_spent=True)
+            rig.type_message("/budget none")
+            await until(lambda: _spent_places(rig) == [], "lifted again")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await until(lambda: rig.rows(NoticeRow), "the session")
+            await until(rig.window.sidebar.session_list.sessions, "the list")
+            _check_spent(rig, is_spent=False)
+            await rig.use_server(server)
+            press_action(rig.chat.view, rig.rows(NoticeRow)[0], "continue")
+            await until(lambda: len(rig.events(TurnEnded)) == 2, "the end of the next turn")
+            assert rig.events(TurnEnded)[-1].how == "done"
+
+
+def _spent_places(rig: WindowRig) -> list[str]:
+    """Return what says that the budget is spent, of the list and the header."""
+    (item,) = rig.window.sidebar.session_list.sessions()
+    states = (item.subtitle, rig.window.top_bar.status())
+    return [text for text in states if text.startswith("Budget spent")]
+
+
+def _check_spent(rig: WindowRig, *, is_spent: bool) -> None:
+    assert len(_spent_places(rig)) == 2 * is_spent
+    notice = rig.rows(NoticeRow)[-1]
+    assert (notice.level, action_names(notice)) == (
+        ("warning", ("set_budget", "retry")) if is_spent else ("info", ("continue", "retry"))
+    )
+    assert ("Raise the budget" in notice.fix) is is_spent
+
+
+def _has_limit(rig: WindowRig, limit: Budget) -> bool:
+    return rig.conversation.budget.limit == limit
+
+
+async def test_words_for_no_limit_lift_the_budget(qapp: QApplication, tmp_path: Path) -> None:
+    """Each of them alone lifts both limits; beside a limit, a zero lifts the other one."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        for typed, expected in (
+            *((word, Budget()) for word in ("off", "OFF", "none", "0", "$0", "0 $0")),
+            ("0 $2.50", Budget(cost=2.5)),
+            ("1k $0", Budget(tokens=1_000)),
+        ):
+            await rig.conversation.budget.set_limit(Budget(6_000, 1.0))
+            rig.type_message(f"/budget {typed}")
+            await until(partial(_has_limit, rig, expected), typed)
+        rig.type_message("/budget never")
+        await until(lambda: "wasn't changed" in rig.banner_text(), "the fault")
+        assert "No limit: /budget off, none, 0 or $0." in rig.banner_text()
+
+
+async def test_the_line_says_less_where_it_is_narrow(qapp: QApplication) -> None:
+    """Nothing is cut: the cache goes first, then words of the usage, then the size of the budget."""
+    line = CostLine()
+    state = CostState(Spending(8_820, estimated=True, unpriced=8_820, cached=5_000), Budget(6_000))
+    line.show_cost(state)
+    full_text, shown = line.text(), []
+    assert "147 % of budget (6k tokens) · Provider cache" in full_text
+    metrics = QFontMetricsF(fonts.sized(line.font(), 12))
+    for width in range(1_000, 240, -10):
+        line.resize(width, line.height())
+        assert metrics.horizontalAdvance(line.shown_text()) < width
+        shown.append(line.shown_text())
+    budget = "147 % of budget (6k tokens)"
+    assert list(dict.fromkeys(shown)) == [
+        full_text,
+        f"Session usage: {state.text} · {budget}",
+        f"{state.text} · {budget}",
+        f"≈ 8.8k tokens · {budget}",
+        "≈ 8.8k tokens · 147 % of budget",
+    ]
+    assert line.text() == full_text
+    QApplication.sendEvent(line, QHelpEvent(QEvent.Type.ToolTip, QPoint(), QPoint()))
+    assert line.toolTip().startswith(full_text)

@@ -104,6 +104,10 @@ class ChatRows:
         """Return the messages whose images are left out now, or no longer; see `UserRows`."""
         return self.users.updated_images(transcript, are_sent=are_sent)
 
+    def updated_end(self, *, is_budget_spent: bool) -> list[Row]:
+        """Return the newest turn's end, if a budget ended it and that was raised since, or lowered again."""
+        return self._ends.on_budget(is_spent=is_budget_spent)
+
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""
         return [*self.tools.updated_staleness(transcript), *self.users.updated_staleness(transcript)]

@@ -25,6 +25,8 @@ class TurnEnds:
         self._answer: AssistantRow | None = None  # the newest one that called no tools
         self._answer_seq = 0
         self._cut: StopReason = "end"  # why the newest answer ended
+        self._limited: tuple[RecordedEvent, TurnEnded] | None = None  # the newest end, for want of budget
+        self._is_budget_spent = False  # still, after that
         self._attempts = 0
 
     def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, row: Row | None) -> None:
@@ -41,11 +43,21 @@ class TurnEnds:
         """
         if isinstance(event, TurnRetried):
             return self._attempt_rows(recorded, event)
+        self._is_budget_spent = event.how == "failed" and event.cause == "budget"
+        self._limited = (recorded, event) if self._is_budget_spent else None
         self._outcome, self._end = event.how, _end_row(recorded, event) or self._cut_row(recorded.seq)
         if event.how != "done":
             return [self._end] if self._end else []
         footer: list[Row] = [] if is_subagent else [TurnFooterRow(RowKey(recorded.seq))]
         return [self._end, *footer] if self._end else footer
+
+    def on_budget(self, *, is_spent: bool) -> list[Row]:
+        """Return the newest end, if it came for want of budget, when there is some again or none any more."""
+        if self._end is None or self._limited is None or is_spent == self._is_budget_spent:
+            return []
+        self._is_budget_spent = is_spent
+        self._end = _end_row(*self._limited) if is_spent else _lifted_row(*self._limited)
+        return [self._end] if self._end is not None else []
 
     def _cut_row(self, seq: int) -> DividerRow | None:
         """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
@@ -104,6 +116,18 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
     remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
     actions: tuple[ButtonAction, ...] = (*remedies, ControlTurn("retry"))
     return NoticeRow(key, "error", what, why, translate(ended.fix), actions, translate(ended.details))
+
+
+def _lifted_row(recorded: RecordedEvent, ended: TurnEnded) -> NoticeRow:
+    """Return the end of a turn for want of budget when there is budget again."""
+    return NoticeRow(
+        RowKey(recorded.seq),
+        "info",
+        tr("The turn stopped because the budget was used up."),
+        translate(ended.why),
+        tr("You can continue now."),
+        (ControlTurn("continue"), ControlTurn("retry")),
+    )
 
 
 def _stop_text(ended: TurnEnded) -> str:
