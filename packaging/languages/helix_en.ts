@@ -5274,6 +5274,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Show the whole description</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/todo.py" />
             <source>Show to-do list, {progress}</source>
             <translation type="unfinished" />
@@ -5397,6 +5402,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>The server has changed since you allowed this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>The server has changed since you allowed this: it describes this tool differently now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>The server has changed since you allowed this: it did not offer this tool then.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>The session budget is almost used up.</source>
             <translation type="unfinished" />
@@ -5404,6 +5424,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>The turn ended before you answered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>The turn stopped because the budget was used up.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5495,6 +5520,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>What {server} says about this tool, not checked by Helix:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
             <source>Working</source>
             <translation type="unfinished" />
@@ -5512,6 +5542,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>You</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>You can continue now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5897,6 +5932,11 @@
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <location filename="../../helix_desktop/ui/chat/questions/ask_rows.py" />
             <source>{place} of {total}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{server} does not say what this tool does.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8334,6 +8374,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Back to its range</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
@@ -8456,6 +8501,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>The draft covers another range. Write it again, or go back to its range.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>The model gets {tokens}: {parts}</source>
             <translation type="unfinished" />
@@ -8463,6 +8513,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>The same messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>This draft and its figures are for another range: {range}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10144,6 +10199,11 @@
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
             <source>summaries</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>{share} of budget</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12914,7 +12974,15 @@
     <context>
         <name>MCP</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/workspaces/mcp_consent_banner.py" />
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>%n MCP servers can't start, since their secrets are missing: {names}.</source>
+            <translation>
+                <numerusform>The MCP server {names} can't start: its secret is missing.</numerusform>
+                <numerusform>%n MCP servers can't start, since their secrets are missing: {names}.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>%n MCP servers need your approval: {names}.</source>
             <translation>
                 <numerusform>The MCP server {names} needs your approval.</numerusform>
@@ -12922,7 +12990,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/mcp_consent_banner.py" />
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>A new or changed server starts only after you approve it.</source>
             <translation type="unfinished" />
         </message>
@@ -12980,6 +13048,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>Enter it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Enter secret…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13098,8 +13171,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/mcp_consent_banner.py" />
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>Review…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Secrets that aren't in a keychain last only until Helix closes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13115,6 +13193,16 @@
         <message>
             <location filename="../../helix_desktop/domain/mcp_server.py" />
             <source>The address must start with http:// or https://.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>The agent can ask to use: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>The agent can ask to use: {names} …</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13276,6 +13364,14 @@
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>{reason}.</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>{server} has %n new tools.</source>
+            <translation>
+                <numerusform>{server} has %n new tool.</numerusform>
+                <numerusform>{server} has %n new tools.</numerusform>
+            </translation>
         </message>
     </context>
     <context>
@@ -16095,6 +16191,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <source>The offline demo model answers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <source>The offline demo model answers from a script. Choose another model below.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/past/controller.py" />
             <source>The policy, system prompt or tools have changed since. They are shown as they are now.</source>
             <translation type="unfinished" />
@@ -16126,7 +16232,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/budget_controller.py" />
-            <source>Type {command}.</source>
+            <source>Type {commands}. No limit: /budget off, none, 0 or $0.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17118,6 +17224,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Counted by Helix. The inspector shows the count that the model of the session reports.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Each variable must be NAME=value (got {value}).</source>
             <translation type="unfinished" />
         </message>
@@ -17259,7 +17370,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
-            <source>Read-only, according to the server</source>
+            <source>Read-only, according to the server: the agent can ask to use it in Plan mode, too.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17334,11 +17445,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
-            <source>Tokens in each request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
             <source>Tools</source>
             <translation type="unfinished" />
@@ -17359,8 +17465,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Values of names like API_KEY or TOKEN are kept as secrets, not in a file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Values of names like API_KEY or TOKEN are secrets.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17413,7 +17524,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
-            <source>{tokens} tokens in each request</source>
+            <source>≈ {tokens} tokens in each request</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -18227,6 +18338,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
+            <source>{model} is now the default model. This workspace still uses {own}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>{name} ({unit})</source>
             <translation type="unfinished" />
@@ -18437,6 +18553,21 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>The offline demo model runs the commands and file changes of its script without asking.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>The server describes a tool differently since you allowed this. The agent asks again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>The server has changed since you allowed this. The agent asks again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>The server has new tools since you allowed this. The agent asks before it uses them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19682,7 +19813,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
-            <source>Set what this session may spend</source>
+            <source>Set what this session may spend; {no_limit}: no limit</source>
             <translation type="unfinished" />
         </message>
         <message>

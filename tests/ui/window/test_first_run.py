@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
@@ -28,6 +29,52 @@ def _notices(rig: WindowRig) -> str:
     """Return the notices above the buttons of the page of providers."""
     footer = rig.wiring.settings.dialog.providers.editor.footer
     return "\n".join(widget.accessibleName() for widget in footer.findChildren(QWidget))
+
+
+async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_answer(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Its next message and those of new sessions go to it; a session on the demo says so."""
+    async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        assert rig.conversation.model.demo
+        assert rig.composer.editor.placeholderText().startswith("Write a message")
+        editor = rig.wiring.settings.dialog.providers.editor
+        await rig.wiring.settings.show("providers")
+        models = (ModelEntry(name="qwen3.gguf"),)
+        form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
+        editor.saved.emit(replace(form, default_model="qwen3.gguf"))
+        await until(lambda: "box/qwen3.gguf is now the default model" in _notices(rig), "saved")
+        assert "New workspaces start with it too." in _notices(rig)
+        assert rig.wiring.services.registry.get(rig.workspace.id).model == "", "it follows the default"
+        assert rig.conversation.model.label == "box/qwen3.gguf"
+        rig.wiring.settings.dialog.close()
+        await rig.open_folder("second")
+        assert rig.conversation.model.label == "box/qwen3.gguf"
+        rig.type_message("/model demo")
+        await until(lambda: rig.conversation.model.demo, "the demo model by choice")
+        await until(lambda: "demo model" in rig.composer.editor.placeholderText(), "it says so")
+        rig.type_message("/model box")
+        await until(lambda: not rig.conversation.model.demo, "the other one again")
+        assert rig.composer.editor.placeholderText().startswith("Write a message")
+
+
+async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        rig.window.welcome.sample_requested.emit()
+        await until(lambda: rig.wiring.session_controller.conversation, "the sample")
+        await rig.wiring.settings.show("providers")
+        models = (ModelEntry(name="qwen3.gguf"),)
+        form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
+        rig.wiring.settings.dialog.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
+        notice = "box/qwen3.gguf is now the default model. This workspace still uses Offline demo model."
+        await until(lambda: notice in _notices(rig), "saved")
+        assert rig.wiring.services.settings.model == "box/qwen3.gguf"
+        assert rig.conversation.model.demo
+        assert "demo model" in rig.composer.editor.placeholderText()
 
 
 async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_path: Path) -> None:

@@ -99,6 +99,11 @@ class ComposerController(QObject):
         self.widget.set_model(with_effort(name, effort), tip)
         if change:
             self.widget.editor.setPlaceholderText(tr("Choose a model to continue"))
+        elif model.demo and self._services.settings.providers:
+            self.widget.editor.set_placeholders(
+                tr("The offline demo model answers from a script. Choose another model below."),
+                tr("The offline demo model answers"),
+            )
         if workspace.is_read_only:
             self.widget.editor.setPlaceholderText(tr("Read-only: folder not found"))
         elif not workspace.is_trusted():

@@ -33,7 +33,7 @@ from helix_desktop.ui.settings.forms import (
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.providers.roles_card import ROLES
 from helix_desktop.ui.workspaces.settings.roles_presenter import catalog_reasons
-from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
@@ -128,8 +128,10 @@ class ProvidersPresenter:
             provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
         )
         self._page.note_saved(form)
-        if used or is_first:
+        if used:
             await self.use(self._model_in_use(provider))
+        elif is_first:
+            await self._use_by_default(provider)
         else:
             await self._session_controller.show_model()
         await self.refresh()
@@ -141,7 +143,7 @@ class ProvidersPresenter:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
         lines = [CheckNotice(tr("Saved"), "ok", provider.name), *self._role_notices(roles_before)]
         if is_first:
-            lines.append(self._default_notice())
+            lines.append(self._first_notice())
         if form.id not in ("", provider.name) and not form.key:
             detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
             lines.append(CheckNotice(tr("API key"), "failed", detail))
@@ -200,6 +202,20 @@ class ProvidersPresenter:
         else:
             text = _new_default_text(self._services.settings.model)
         return CheckNotice(tr("Model"), "ok", text)
+
+    def _first_notice(self) -> CheckNotice:
+        """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
+        workspace, label = self._active_workspace.opened, self._services.settings.model
+        if workspace is None or workspace.model.info.label == label:
+            return self._default_notice()
+        own = model_name(workspace.model.info.label, workspace.model.info.demo)
+        words = tr("{model} is now the default model. This workspace still uses {own}.", model=label, own=own)
+        return CheckNotice(tr("Model"), "ok", words)
+
+    async def _use_by_default(self, provider: Provider) -> None:
+        """Let the first model that is set up answer wherever no other is chosen: else the demo would."""
+        await self._changes.use("", f"{provider.name}/{provider.resolve_model_name()}")
+        await self._session_controller.show_model()
 
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
@@ -309,21 +325,21 @@ class ProvidersPresenter:
     async def add(self, server: LocalServer) -> None:
         """Add a server that was found, with all its models; the loaded one is the usual one.
 
-        Where no model was there to answer, it does, as that of a provider that is saved.
+        While no model is the default, its model becomes that, as of a provider that is saved.
         """
         is_first = self._is_first()
         provider = await self._changes.add_server(server)
         if is_first:
-            await self.use(provider.name)
+            await self._use_by_default(provider)
         await self.refresh()
         self.select(provider.name)
         self._page.found_servers.hide()
         added = CheckNotice(tr("Added"), "ok", provider.name)
-        self._editor.show_notices([added, self._default_notice()] if is_first else [added])
+        self._editor.show_notices([added, self._first_notice()] if is_first else [added])
 
     def _is_first(self) -> bool:
-        """Return True where no workspace is open, and no model answers in those that will be."""
-        return not (self._active_workspace.id or self._services.settings.model)
+        """Return True while no model is the default: the demo model would answer."""
+        return not self._services.settings.model
 
 
 def _new_default_text(label: str) -> str:
