@@ -44,7 +44,7 @@ class SessionDrafts(QObject):
         self._conversation: Conversation | None = None
         self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
         self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
-        state = context.windows.drafts
+        self._windows, state = context.windows, context.windows.drafts
         self._locks, self.unsaved, self.outgoing = state.locks, state.unsaved, state.outgoing
         self.unsaved.show_in(context.window.banners)
         self._banners = context.window.banners
@@ -134,13 +134,19 @@ class SessionDrafts(QObject):
     ) -> None:
         """Store what was typed in a conversation that is not on screen, or keep it where that fails.
 
-        `is_whole`: it takes the place of the stored draft; else it is put behind that one.
+        `is_whole`: it takes the place of the stored draft; else it is put behind that one, or in front of
+        what is written in another window that shows it by now: that is stored next.
         """
         session_id = conversation.session.id
         async with self._locks[session_id]:
             waiting = None if is_whole else self.unsaved.find(session_id)
+            on_screen = None if is_whole else self._on_screen(session_id)
             if waiting is not None:
                 text, is_whole = waiting.text + text, waiting.is_whole
+            if on_screen is not None:
+                self.unsaved.take(session_id)
+                on_screen.put_in_front(text)
+                return
             draft = await self._store_draft(workspace, conversation, text, is_whole)
             if draft is None:
                 self.unsaved.take(session_id)
@@ -148,6 +154,27 @@ class SessionDrafts(QObject):
                 self.unsaved.add(draft)
             else:
                 self._async_actions.show_error(draft.error)
+
+    def _on_screen(self, session_id: str) -> SessionDrafts | None:
+        """Return those of the window that shows the draft of a session; None if none does."""
+        windows = (app_window.window for app_window in self._windows.windows)
+        found = (drafts for window in windows for drafts in window.findChildren(SessionDrafts))
+        return next((drafts for drafts in found if drafts.shows(session_id)), None)
+
+    def shows(self, session_id: str) -> bool:
+        """Return True if the draft of a session is on screen here."""
+        conversation = self._conversation
+        if conversation is None or conversation is self._without_draft:
+            return False
+        return conversation.session.id == session_id
+
+    def put_in_front(self, text: str) -> None:
+        """Take over what was written in another window, with what was added there."""
+        if text:
+            self._widget.set_text(text + self._widget.text())
+        self.attachments.refresh()
+        self.attachments.changed.emit()
+        self.save_later(self._widget.draft())
 
     async def _store_draft(
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
@@ -216,9 +243,14 @@ class SessionDrafts(QObject):
                 await store.save_draft(session_id, draft.text, draft.attachments)
 
     async def contains(self, message: OutgoingMessage) -> bool:
-        """Return True if the draft of its session begins with a message since that was left."""
+        """Return True if the draft of its session begins with a message since that was left.
+
+        One that is on screen does not: what is written there is stored over it.
+        """
         session_id = message.conversation.session.id
         async with self._locks[session_id]:
+            if self._on_screen(session_id) is not None:
+                return False
             try:
                 stored = await message.workspace.store.draft(session_id)
             except StoreError:
@@ -230,6 +262,9 @@ class SessionDrafts(QObject):
             await self.save(workspace, conversation, self._widget.draft())
             return
         session_id = conversation.session.id
+        if (on_screen := self._on_screen(session_id)) is not None:
+            on_screen.put_in_front("")
+            return
         async with self._locks[session_id]:
             stored = self.outgoing.without(session_id, await workspace.store.draft(session_id))
             draft = self.outgoing.with_draft(session_id, stored.text, self.attachments.of(session_id))
