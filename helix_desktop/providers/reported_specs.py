@@ -20,6 +20,7 @@ _WINDOW = (
 _OUTPUT = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 _MAX_LIMIT = 100_000_000  # tokens; greater values are no limit
 _PER_MILLION = 1_000_000
+_OTHER_PRICES = ("request", "image", "internal_reasoning")  # of what is no text: OpenRouter
 _NON_CHAT_TYPES = frozenset(
     {"embedding", "embeddings", "rerank", "moderation", "image", "audio", "transcribe"}
 )
@@ -61,7 +62,7 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
         images=_capability(model, "vision", "input_modalities", "image"),
         reasoning=_capability(model, "reasoning", "supported_parameters", "reasoning"),
         efforts=_efforts(model),
-        free=_is_zero(pricing.get("prompt")) and _is_zero(pricing.get("completion")),
+        free=_is_free(pricing),
     )
 
 
@@ -96,6 +97,12 @@ def _price(pricing: Mapping[str, Any], name: str) -> float:
     except (TypeError, ValueError):
         return 0.0
     return round(price * _PER_MILLION, 6) if 0 < price < 1 else 0.0
+
+
+def _is_free(pricing: Mapping[str, Any]) -> bool:
+    """Return True if a server reports that text costs nothing, and no price of a request or an image."""
+    is_text_free = _is_zero(pricing.get("prompt")) and _is_zero(pricing.get("completion"))
+    return is_text_free and all(not pricing.get(name) or _is_zero(pricing[name]) for name in _OTHER_PRICES)
 
 
 def _is_zero(price: Any) -> bool:

@@ -52,6 +52,12 @@ MISTRAL: dict[str, Any] = {
         ({"max_input_tokens": 1_000_000, "max_tokens": 128_000}, ModelSpec(window=1_000_000, output=128_000)),
         ({"pricing": {"prompt": "-1", "completion": "-1"}}, ModelSpec()),  # a router: it depends
         ({"pricing": {"prompt": "0", "completion": "0"}}, ModelSpec(free=True)),
+        ({"pricing": {"prompt": "0", "completion": "0", "request": "0", "image": 0}}, ModelSpec(free=True)),
+        (
+            {"pricing": {"prompt": "0", "completion": "0", "request": "0.005"}},
+            ModelSpec(),
+        ),  # for each request
+        ({"pricing": {"prompt": "0", "completion": "0", "image": "1.5"}}, ModelSpec()),
         ({"pricing": {"prompt": None, "completion": ""}}, ModelSpec()),
         ({"context_length": True, "max_model_len": "large"}, ModelSpec()),
     ],
