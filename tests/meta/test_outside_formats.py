@@ -30,11 +30,15 @@ from helix_desktop.context.prompt_version import split_version
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.file_history.capture import Capture
+from helix_desktop.domain.file_history.state import ChangeList, FileChange
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.file_history.database.capture_rows import RunningCallRow
+from helix_desktop.file_history.revert.operations import JournalEntry
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.mcp.config_import import parse_server_configs
 from helix_desktop.services.mcp.secrets import ServerSecrets
@@ -119,6 +123,19 @@ def test_fields_of_events() -> None:
     assert_matches_golden(
         "events", {"an event in its place": fields_of_type(RecordedEvent), **now}, "Logs of sessions"
     )
+
+
+def test_rows_of_the_file_history() -> None:
+    """Every field of what it stores: an update may come between a cut-off revert and its repair."""
+    kinds: dict[str, Any] = {
+        "a capture": Capture,
+        "a list of changes": ChangeList,
+        "a running call": RunningCallRow,
+        "a change during a running call": FileChange,
+        "the journal of a revert": JournalEntry,
+    }
+    now = {name: fields_of_type(kind) for name, kind in kinds.items()}
+    assert_matches_golden("file_history", now, "File histories, and reverts that were cut off")
 
 
 def test_profiles_of_policies() -> None:
