@@ -163,9 +163,10 @@ class SettingsDialog(SizedDialog):
         """Show one page; where the keyboard was on another page's name it moves along."""
         self._pages.show_page(page)
 
-    def current_page(self) -> str:
-        """Return the page that is shown."""
-        return self._pages.current_page()
+    def current_page(self) -> SettingsPage:
+        """Return the page that is shown, or was last."""
+        current = self._pages.current_page()
+        return next(name for name, _, _ in _NAV if name == current)
 
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""

@@ -41,6 +41,7 @@ class CleanupController(QObject):
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
+        self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
         commands, start = context.window.commands, context.async_actions.start
         commands.clean_up.triggered.connect(lambda: start(self.clean_up(), "clean up"))
@@ -63,7 +64,8 @@ class CleanupController(QObject):
         dialog.collect_requested.connect(
             lambda on: self._async_actions.start(self._collect(workspace, on), "collect")
         )
-        dialog.trash_requested.connect(self._open_trash)
+        self._leads_to_trash = False
+        dialog.trash_requested.connect(self._go_to_trash)
         start = self._async_actions.start
         dialog.history_requested.connect(
             lambda: start(self._clean_up_history(workspace), "clean up the file history")
@@ -75,6 +77,8 @@ class CleanupController(QObject):
             await exec_async(dialog)
         finally:
             self.cleanup_dialog = None
+        if self._leads_to_trash:
+            await self.show_trash()
 
     def _start_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         if self._plan_task is not None:
@@ -168,10 +172,10 @@ class CleanupController(QObject):
         )
         await self._refresh_views()
 
-    def _open_trash(self) -> None:
+    def _go_to_trash(self) -> None:
+        self._leads_to_trash = True
         if self.cleanup_dialog is not None:
             self.cleanup_dialog.reject()
-        self._async_actions.start(self.show_trash(), "trash")
 
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""

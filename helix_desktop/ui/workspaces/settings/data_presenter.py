@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.services.diagnostics.facts import folder_sizes
 from helix_desktop.services.file_history import file_coverage_settings
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
 
 
+@dataclass(frozen=True, slots=True)
+class DataDialogs:
+    """What opens the dialogs that the page leads to, each until it is closed."""
+
+    clean_up: Callable[[], Awaitable[None]]
+    trash: Callable[[], Awaitable[None]]
+    redact: Callable[[], Awaitable[None]]
+
+
 class DataPresenter:
     """Binds the page to the store of the workspace on screen."""
 
-    def __init__(self, dialog: SettingsDialog, context: ControllerContext) -> None:
+    def __init__(self, dialog: SettingsDialog, context: ControllerContext, dialogs: DataDialogs) -> None:
         self._page, self._services = dialog.data, context.services
+        self._dialog, self._window = dialog, context.window
         self._active_workspace = context.active_workspace
         start, commands = context.async_actions.start, context.window.commands
         self._page.rule_chosen.connect(
@@ -27,14 +42,16 @@ class DataPresenter:
         self._page.history_card.settings_chosen.connect(
             lambda settings: start(self._save_coverage(settings), "keep the settings of the file history")
         )
-        for signal, command in (
-            (self._page.clean_requested, commands.clean_up),
-            (self._page.trash_requested, commands.trash),
-            (self._page.redact_requested, commands.forget),
-            (self._page.backup_requested, commands.back_up),
+        for signal, open_dialog in (
+            (self._page.clean_requested, dialogs.clean_up),
+            (self._page.trash_requested, dialogs.trash),
+            (self._page.redact_requested, dialogs.redact),
         ):
-            signal.connect(dialog.hide)  # never one dialog above another
-            signal.connect(command.trigger)
+            signal.connect(
+                lambda open_dialog=open_dialog: start(self._leave_for(open_dialog), "leave the settings")
+            )
+        self._page.backup_requested.connect(dialog.hide)  # never one dialog above another
+        self._page.backup_requested.connect(commands.back_up.trigger)
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""
@@ -52,6 +69,21 @@ class DataPresenter:
         folder = self._services.registry.data_folder(workspace.id)
         sizes = await asyncio.to_thread(folder_sizes, folder)
         self._page.show_all_data(sum(part["bytes"] for part in sizes.values()))
+
+    async def _leave_for(self, open_dialog: Callable[[], Awaitable[None]]) -> None:
+        """Open a dialog in place of the settings, and return to the button that led there."""
+        button = self._dialog.focusWidget()
+        self._dialog.hide()  # never one dialog above another
+        try:
+            await open_dialog()
+        finally:
+            if self._window.isVisible():
+                self._dialog.show_page("data")
+                self._dialog.show()
+                is_by_keyboard = self._dialog.is_by_keyboard
+                reason = Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
+                refocus(button, reason)
+        await self.show()
 
     async def _save_coverage(self, settings: FileCoverageSettings) -> None:
         workspace = self._active_workspace.opened

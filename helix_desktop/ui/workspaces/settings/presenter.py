@@ -25,7 +25,7 @@ from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.keyboard.page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
-from helix_desktop.ui.workspaces.settings.data_presenter import DataPresenter
+from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
@@ -51,11 +51,13 @@ class SettingsPresenter(QObject):
         session_controller: SessionController,
         trust: TrustController,
         appearance: Appearance,
+        data_dialogs: DataDialogs,
     ) -> None:
         super().__init__(context.window)
         self._context, self._session_controller, self._trust = context, session_controller, trust
         self._window, self._services = context.window, context.services
         self._appearance, self._async_actions = appearance, context.async_actions
+        self._data_dialogs = data_dialogs
         self._dialog: SettingsDialog | None = None
         self._fillers: dict[str, Fill] = {}
         """What fills a page that is built."""
@@ -92,7 +94,9 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.commands.settings.triggered.connect(lambda: self._open("providers"))
+        window.commands.settings.triggered.connect(
+            lambda: self._open("providers" if self._dialog is None else self._dialog.current_page())
+        )
         window.remedy_requested.connect(self._handle_remedy)
         window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
@@ -162,7 +166,7 @@ class SettingsPresenter(QObject):
                 PermissionsPresenter(dialog.permissions, context, session_controller, self._trust).show
             ),
             "mcp": lambda: McpPresenter(dialog, context).show,
-            "data": lambda: DataPresenter(dialog, context).show,
+            "data": lambda: DataPresenter(dialog, context, self._data_dialogs).show,
             "about": lambda: self._bind_about(dialog),
         }
         return binders[page]()
