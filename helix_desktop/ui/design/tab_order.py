@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLayout, QSplitter, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSplitter, QWidget
 from shiboken6 import createdByPython
 
 if TYPE_CHECKING:
@@ -98,8 +98,27 @@ def _is_in_use(widget: QWidget) -> bool:
 
 
 def _takes_tab(widget: QWidget) -> bool:
+    choices = [button for button in _choices_with(widget) if _is_in_use(button)]
+    if any(button.isChecked() for button in choices):  # Qt knows that only once one of them had the keyboard
+        return widget in [button for button in choices if button.isChecked()] and any(map(_is_stop, choices))
+    return _is_stop(widget)
+
+
+def _is_stop(widget: QWidget) -> bool:
     takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
     return bool(takes) and widget.focusProxy() is None
+
+
+def _choices_with(widget: QWidget) -> list[QAbstractButton]:
+    """Return the buttons of which one is checked, if this is one of them: Tab goes to that one alone."""
+    if not isinstance(widget, QAbstractButton) or not widget.isCheckable():
+        return []
+    group = widget.group()
+    if group is not None:
+        return group.buttons() if group.exclusive() else []
+    siblings = (widget.parentWidget() or widget).children() if widget.autoExclusive() else []
+    buttons = [button for button in siblings if isinstance(button, QAbstractButton) and button.isCheckable()]
+    return [button for button in buttons if button.autoExclusive() and button.group() is None]
 
 
 def _children(widget: QWidget) -> list[QWidget]:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QButtonGroup,
+    QLineEdit,
+    QPlainTextEdit,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
@@ -115,3 +124,24 @@ def test_where_nothing_has_the_keyboard_tab_begins_at_the_first_or_last_stop(qtb
     for key, name in ((Qt.Key.Key_Tab, "top"), (Qt.Key.Key_Backtab, "last")):
         window.setFocus()
         assert _go(1, key) == [name]
+
+
+def test_a_group_of_which_one_is_checked_is_one_stop(qtbot: QtBot) -> None:
+    """Both ways Tab goes to the checked one, also before any of them had the keyboard."""
+    window = _Window()
+    group, switch = QButtonGroup(window), QWidget()
+    buttons = [TabButton(name, "segment") for name in ("one", "two", "three")]
+    for button in buttons:
+        button.setObjectName(button.text())
+        group.addButton(button)
+    switch.setLayout(row(*buttons))
+    window.list.insertWidget(1, switch)
+    buttons[1].setChecked(True)
+    qtbot.addWidget(window)
+    with qtbot.waitActive(window):
+        window.show()
+    top = window.findChild(QLineEdit, "top")
+    assert top is not None
+    top.setFocus()
+    assert _go(2) == ["two", "inserted"]
+    assert _go(2, Qt.Key.Key_Backtab) == ["two", "top"]
