@@ -51,6 +51,11 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         dialog = await open_dialog(rig, digest, by_key=True)
         summary = dialog.summary
         assert not dialog.recall_button.isEnabled()
+        QTest.keyClick(dialog.pattern, Qt.Key.Key_Backtab)
+        checked = QApplication.focusWidget()
+        assert checked is not None
+        assert checked.objectName() == "view-pattern", "the checked one of the three"
+        dialog.pattern.setFocus()
         QTest.keyClicks(dialog.pattern, "(fail")
         await until(lambda: "Unclosed group" in summary.text(), "it says what is wrong")
         assert dialog.pattern.property("invalid")
@@ -68,6 +73,8 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         button = dialog.switch.findChild(QAbstractButton, "view-lines")
         assert button is not None
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+        assert says_so(dialog, "Write lines such as 10-40."), "nothing is wrong yet"
+        assert not dialog.lines.property("invalid")
         for typed, says in (("9-3", "These lines can't be read."), ("900-", "It has fewer lines.")):
             dialog.lines.clear()
             QTest.keyClicks(dialog.lines, typed)

@@ -161,7 +161,11 @@ class RecallDialog(Themed, SizedDialog):
             self._refuse(error)
             return
         if part is None:
-            self._say(tr("Write what the lines have in common."), is_wrong=False)
+            hints = {
+                "pattern": tr("Write what the lines have in common."),
+                "lines": tr("Write lines such as {example}.", example="10-40"),
+            }
+            self._say(hints[self._how], is_wrong=False)
             self.sample.setPlainText("")
             return
         self._part = part
@@ -169,11 +173,11 @@ class RecallDialog(Themed, SizedDialog):
         self.part_changed.emit(part)
 
     def _typed_part(self) -> RecallPart | None:
-        """Return what the fields mean; None while there is no pattern. Raises InvalidInput."""
+        """Return what the fields mean; None while nothing was typed. Raises InvalidInput."""
         if self._how == "whole":
             return RecallPart()
         if self._how == "lines":
-            return parse_recall_part(self.lines.text())
+            return parse_recall_part(self.lines.text()) if self.lines.text().strip() else None
         pattern = self.pattern.text()
         return _matches(pattern, self.context.currentText()) if pattern else None
 
