@@ -184,7 +184,7 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         note = dialog.findChild(QLabel, "rewind-files")
         assert isinstance(note, QLabel)
         assert note.text() == "3 files go back."
-        press(dialog, "rewind")
+        QTest.keyClick(find_button(dialog, "rewind-both"), Qt.Key.Key_Return)
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the files back")
         await until(lambda: rig.conversation.session.id != original, "the branch on screen")
         await until(lambda: rig.composer.text() == "Change things", "the message in the composer")

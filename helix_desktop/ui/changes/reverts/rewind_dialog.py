@@ -80,6 +80,7 @@ class RewindDialog(Themed, SizedDialog):
         self._files_note = label("", "muted", wrap=True)
         self._files_note.setObjectName("rewind-files")
         self.rewind_button = PushButton(tr("Rewind"), "primary", "rewind", name="rewind")
+        self.rewind_button.setDefault(True)
         self.rewind_button.clicked.connect(self.accept)
         self._lay_out()
         self.buttons["both"].setChecked(True)
