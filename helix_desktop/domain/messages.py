@@ -51,6 +51,12 @@ def display_name(exposed_name: str) -> str:
     return f"{server}: {tool}" if exposed_name.startswith(MCP_PREFIX) and parted else exposed_name
 
 
+def server_tool_name(exposed_name: str) -> str:
+    """Return an MCP tool's name without its server's, for display beside it; another tool's name as it is."""
+    is_mcp = exposed_name.startswith(MCP_PREFIX)
+    return (exposed_name.removeprefix(MCP_PREFIX).partition("__")[2] if is_mcp else "") or exposed_name
+
+
 class QueuedMessage(msgspec.Struct, frozen=True):
     """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
 

@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
-from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.messages import TurnOutcome, server_tool_name
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
@@ -22,6 +22,8 @@ ApprovalKind = Literal["command", "edit", "read", "fetch", "mcp", "other"]
 RuleKind = Literal["exact", "pattern", "path", "folder", "server", "host"]
 RuleScope = Literal["workspace", "session"]
 RuleEffect = Literal["allow", "ask", "deny"]
+McpChange = Literal["", "server", "tool", "new"]
+"""Why a saved rule does not allow an MCP call: its server or tool changed since, or the tool came later."""
 ANY = "*"
 
 SHOW_OUTPUT = "show_output"
@@ -38,6 +40,18 @@ STOPPED = "the user stopped this call"
 
 TURN_ENDED = "the turn ended before this call"
 """The message of a cancel that ends the calls of a turn: a tool may answer as for STOPPED."""
+
+
+class ProgressText(str):
+    """A chunk of output that says how far a call is: `share` of it, from 0 to 1, is done."""
+
+    share: float
+
+    def __new__(cls, text: str, share: float) -> ProgressText:
+        """Return the text with its share."""
+        self = super().__new__(cls, text)
+        self.share = share
+        return self
 
 
 def ignore_output(text: str) -> None:
@@ -112,7 +126,8 @@ class PermissionRule(msgspec.Struct, frozen=True):
     `subject` is, by kind: the exact subject or `*` for any; a command's first words, a last `*` for any more;
     a file's path; a folder's; an MCP server's name; a host. `saved` says when, in milliseconds since 1970 (0:
     not saved yet, or not known). `confined`: it allows only what stays in the sandbox. `definition` is the
-    hash of the MCP server's definition that was approved.
+    hash of the MCP server's definition that was approved; `described_tools` are those it is about, each with
+    the digest of its description then (none in rules of earlier versions).
     """
 
     tool: str
@@ -123,6 +138,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
     effect: RuleEffect = "allow"
     confined: bool = False
     definition: str = ""
+    described_tools: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_deny(self) -> bool:
@@ -171,9 +187,10 @@ class PermissionRule(msgspec.Struct, frozen=True):
                 _text("Use any tool of the MCP server {server}", server=self.subject),
                 _text("use any tool of the MCP server {server}", server=self.subject),
             )
+        tool = server_tool_name(self.tool)
         return (
-            _text("Use {tool} of the MCP server {server}", tool=self.tool, server=self.subject),
-            _text("use {tool} of the MCP server {server}", tool=self.tool, server=self.subject),
+            _text("Use {tool} of the MCP server {server}", tool=tool, server=self.subject),
+            _text("use {tool} of the MCP server {server}", tool=tool, server=self.subject),
         )
 
     def _exact_texts(self) -> tuple[TranslatableText, TranslatableText]:
@@ -212,8 +229,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
     the workspace and off the network. `rule` is the narrowest rule that may be saved, `suggested_rules` all,
     narrowest first (see `permissions.rules`). `host` is where a fetch goes; `server` and `definition`
-    (the hash of its definition) say whose MCP tool it is. `asking_rule` names the rule that requires
-    asking, if any.
+    (the hash of its definition) say whose MCP tool it is, `description` what the server says of the tool,
+    `description_digest` is its digest, and `claims_read_only` the server's claim that it changes nothing.
+    `mcp_change` says why a rule does not allow it. `asking_rule` names the rule that requires asking, if any.
     `other_paths` are further files of the same change: a rule must allow each, and any may be refused.
     `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
     workspace its changes could be undone, and where not; of a file change, only of these files.
@@ -240,6 +258,10 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     host: str = ""
     server: str = ""
     definition: str = ""
+    description: str = ""
+    description_digest: str = ""
+    claims_read_only: bool = False
+    mcp_change: McpChange = ""
     asking_rule: str = ""
     other_paths: tuple[str, ...] = ()
     subagent_title: str = ""

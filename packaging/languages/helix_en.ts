@@ -5275,6 +5275,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Show the whole description</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/todo.py" />
             <source>Show to-do list, {progress}</source>
             <translation type="unfinished" />
@@ -5398,6 +5403,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>The server has changed since you allowed this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>The server has changed since you allowed this: it describes this tool differently now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>The server has changed since you allowed this: it did not offer this tool then.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>The session budget is almost used up.</source>
             <translation type="unfinished" />
@@ -5498,6 +5518,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/dividers_and_notices.py" />
             <source>What is this?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>What {server} says about this tool, not checked by Helix:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5908,6 +5933,11 @@
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <location filename="../../helix_desktop/ui/chat/questions/ask_rows.py" />
             <source>{place} of {total}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{server} does not say what this tool does.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11896,6 +11926,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Adds {tokens} to every later request: the line in its place is longer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Agent</source>
             <translation type="unfinished" />
@@ -12945,7 +12980,15 @@
     <context>
         <name>MCP</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/workspaces/mcp_consent_banner.py" />
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>%n MCP servers can't start, since their secrets are missing: {names}.</source>
+            <translation>
+                <numerusform>The MCP server {names} can't start: its secret is missing.</numerusform>
+                <numerusform>%n MCP servers can't start, since their secrets are missing: {names}.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>%n MCP servers need your approval: {names}.</source>
             <translation>
                 <numerusform>The MCP server {names} needs your approval.</numerusform>
@@ -12953,7 +12996,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/mcp_consent_banner.py" />
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>A new or changed server starts only after you approve it.</source>
             <translation type="unfinished" />
         </message>
@@ -13011,6 +13054,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>Enter it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Enter secret…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13129,8 +13177,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/mcp_consent_banner.py" />
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>Review…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Secrets that aren't in a keychain last only until Helix closes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13146,6 +13199,16 @@
         <message>
             <location filename="../../helix_desktop/domain/mcp_server.py" />
             <source>The address must start with http:// or https://.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>The agent can ask to use: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>The agent can ask to use: {names} …</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13307,6 +13370,14 @@
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>{reason}.</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>{server} has %n new tools.</source>
+            <translation>
+                <numerusform>{server} has %n new tool.</numerusform>
+                <numerusform>{server} has %n new tools.</numerusform>
+            </translation>
         </message>
     </context>
     <context>
@@ -17159,6 +17230,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Counted by Helix. The inspector shows the count that the model of the session reports.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Each variable must be NAME=value (got {value}).</source>
             <translation type="unfinished" />
         </message>
@@ -17300,7 +17376,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
-            <source>Read-only, according to the server</source>
+            <source>Read-only, according to the server: the agent can ask to use it in Plan mode, too.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17375,11 +17451,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
-            <source>Tokens in each request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
             <source>Tools</source>
             <translation type="unfinished" />
@@ -17400,8 +17471,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Values of names like API_KEY or TOKEN are kept as secrets, not in a file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Values of names like API_KEY or TOKEN are secrets.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17454,7 +17530,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
-            <source>{tokens} tokens in each request</source>
+            <source>≈ {tokens} tokens in each request</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -18483,6 +18559,21 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>The offline demo model runs the commands and file changes of its script without asking.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>The server describes a tool differently since you allowed this. The agent asks again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>The server has changed since you allowed this. The agent asks again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/permissions_presenter.py" />
+            <source>The server has new tools since you allowed this. The agent asks before it uses them.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -8,7 +8,7 @@ from typing import Any
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ToolResult
+from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ProgressText, ToolResult
 from helix_desktop.system.clock import ClockMs
 
 _MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
@@ -16,15 +16,21 @@ HALTED = "The user stopped this call before it had an answer. Ask what to do ins
 
 
 class RunningCall:
-    """A running call; `started_at_ms` is in milliseconds since 1970, `tail` the end of its output so far."""
+    """A running call; `started_at_ms` is in milliseconds since 1970, `tail` the end of its output so far.
+
+    `share`: how much of it is done, from 0 to 1, if it says so.
+    """
 
     def __init__(self, call: ToolCall, started_at_ms: int) -> None:
         self.call, self.started_at_ms, self.tail = call, started_at_ms, ""
+        self.share: float | None = None
         self.stopped = self.is_cut_off = False  # by the user alone, or with its turn
 
     def append_output(self, text: str) -> None:
         """Append a chunk of its output to the tail."""
         self.tail = (self.tail + text)[-_MAX_TAIL:]
+        if isinstance(text, ProgressText):
+            self.share = text.share
 
 
 class RunningCalls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Literal
@@ -21,7 +21,14 @@ from helix_desktop.domain.permissions.shell_command import (
     possibly_matches,
     suggest_pattern,
 )
-from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, RuleEffect, RuleKind
+from helix_desktop.domain.tools import (
+    ANY,
+    ApprovalRequest,
+    McpChange,
+    PermissionRule,
+    RuleEffect,
+    RuleKind,
+)
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Tools")
@@ -44,7 +51,8 @@ class PermissionDecision(msgspec.Struct, frozen=True):
     """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
 
     Mode auto asks because of the places `data_loss`, the paths `auto_executed` or `secrets` (see
-    `find_effects`), or as the command takes too long to be read: `is_too_long`.
+    `find_effects`), or as the command takes too long to be read: `is_too_long`. `mcp_change` says why no rule
+    allows an MCP call that the user allowed before.
     """
 
     effect: RuleEffect
@@ -54,6 +62,7 @@ class PermissionDecision(msgspec.Struct, frozen=True):
     auto_executed: tuple[str, ...] = ()
     is_too_long: bool = False
     secrets: tuple[str, ...] = ()
+    mcp_change: McpChange = ""
 
 
 def evaluate(
@@ -84,7 +93,7 @@ def _evaluate_one(
     first = applicable[0] if applicable else None
     if first is not None and first.is_deny:
         return PermissionDecision("deny", first)
-    if mode == "plan" and request.may_change_files:
+    if mode == "plan" and request.may_change_files and not request.claims_read_only:
         return PermissionDecision("deny", mode="plan")
     if (doubtful := _doubtful_rule(rules, request)) and not _names_exactly(first, request):
         return PermissionDecision("ask", doubtful)
@@ -92,7 +101,7 @@ def _evaluate_one(
         return PermissionDecision(first.effect, first)
     if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
         return _decide_in_auto(request)
-    return PermissionDecision("ask")
+    return PermissionDecision("ask", mcp_change=_change_since_allowed(rules, request))
 
 
 def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
@@ -188,7 +197,40 @@ def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
 
 def _is_same_definition(rule: PermissionRule, request: ApprovalRequest) -> bool:
     """Return True unless an MCP tool's definition differs from the one the user saw when saving the rule."""
-    return request.kind != "mcp" or (bool(request.definition) and rule.definition == request.definition)
+    if request.kind != "mcp":
+        return True
+    return bool(request.definition) and not mcp_change(
+        rule, request.definition, {request.tool: request.description_digest}
+    )
+
+
+def mcp_change(rule: PermissionRule, definition: str, digests: Mapping[str, str]) -> McpChange:
+    """Return what differs in an MCP server and these tools of it from what the rule was saved for.
+
+    `digests` are those of the tools' descriptions now, by tool.
+    """
+    if rule.definition != definition:
+        return "server"
+    described = dict(rule.described_tools)
+    if not described:
+        return ""
+    changed = [tool for tool, digest in digests.items() if described.get(tool, digest) != digest]
+    return "tool" if changed else "new" if digests.keys() - described else ""
+
+
+def _change_since_allowed(rules: Iterable[PermissionRule], request: ApprovalRequest) -> McpChange:
+    """Return why an MCP call is asked about that a rule would allow had nothing changed; empty: no rule."""
+    if request.kind != "mcp":
+        return ""
+    digests = {request.tool: request.description_digest}
+    changes = [
+        mcp_change(rule, request.definition, digests)
+        for rule in rules
+        if rule.effect == "allow"
+        and (rule.kind, rule.subject) == ("server", request.server)
+        and rule.tool in (ANY, request.tool)
+    ]
+    return next((change for change in ("tool", "server", "new") if change in changes), "")
 
 
 def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: bool) -> bool:
@@ -265,6 +307,10 @@ def _has_executed_name(names: tuple[str, ...]) -> bool:
 
 def rule_names(rule: PermissionRule) -> frozenset[str]:
     """Return the names by which events, also of earlier versions, identify a rule."""
+    if rule.kind == "server" and rule.tool != ANY:
+        old_action = f"se {rule.tool} of the MCP server {rule.subject}"
+        prefixes = {"allow": "U", "ask": "Always ask before: u", "deny": "Never: u"}
+        return frozenset({rule.text, f"{prefixes[rule.effect]}{old_action}"})
     old_name = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
     return frozenset({rule.text, old_name} if rule.kind == "exact" else {rule.text})
 
@@ -335,6 +381,20 @@ def suggest_fetch_rules(tool: str, address: str, host: str) -> tuple[PermissionR
     )
 
 
-def suggest_server_rules(tool: str, server: str, definition: str) -> tuple[PermissionRule, ...]:
-    """Return the rules to offer for an MCP call: this tool, and all tools of its server."""
-    return tuple(PermissionRule(name, server, kind="server", definition=definition) for name in (tool, ANY))
+def suggest_server_rules(
+    tool: str, server: str, definition: str, digests: Mapping[str, str]
+) -> tuple[PermissionRule, ...]:
+    """Return the rules to offer for an MCP call: this tool, and all tools of its server.
+
+    `digests` are those of the descriptions of all tools of the server, by tool.
+    """
+    own = {tool: digests[tool]} if tool in digests else {}
+    return tuple(
+        PermissionRule(
+            *(name, server),
+            kind="server",
+            definition=definition,
+            described_tools=tuple(sorted(described.items())),
+        )
+        for name, described in ((tool, own), (ANY, digests))
+    )

@@ -36,7 +36,8 @@ class ExposedTool(msgspec.Struct, frozen=True):
     """A tool of a server: its own name, its description for the model, and its claims.
 
     `rejection` is the reason why the tool is not exposed; empty if it is. `claims_read_only` is the server's
-    claim that the tool changes nothing.
+    claim that the tool changes nothing. `description` is the server's as it came, but cut; `digest` is that
+    of everything the server says of the tool.
     """
 
     tool: str
@@ -44,6 +45,8 @@ class ExposedTool(msgspec.Struct, frozen=True):
     title: str = ""
     claims_read_only: bool = False
     rejection: str = ""
+    description: str = ""
+    digest: str = ""
 
 
 def exposed_name(server: str, tool: str) -> str:
@@ -71,7 +74,18 @@ def expose_tool(server: str, tool: types.Tool) -> ExposedTool:
     title = sanitize_text(server_title, 80) or sanitize_text(tool.name, 80)
     description = sanitize_text(tool.description or "", MAX_DESCRIPTION_CHARS) or title
     spec = ToolSpec(exposed_name(server, tool.name), f"[MCP server {server}] {description}", parameters)
-    return ExposedTool(tool.name, spec, title, bool(hints and hints.read_only_hint), rejection)
+    server_text = ellipsize((tool.description or "").strip(), MAX_DESCRIPTION_CHARS)
+    claims_read_only = bool(hints and hints.read_only_hint)
+    digest = "" if rejection else _tool_digest(tool)
+    return ExposedTool(tool.name, spec, title, claims_read_only, rejection, server_text, digest)
+
+
+def _tool_digest(tool: types.Tool) -> str:
+    """Return the digest of what the server says of a tool: a changed one may do something else."""
+    hints = tool.annotations
+    parts = [tool.description or "", tool.input_schema, bool(hints and hints.read_only_hint)]
+    text = json.dumps(parts, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sanitize_text(text: str, max_chars: int) -> str:

@@ -116,6 +116,16 @@ class Hub:
             "unapproved" if not config.is_consented else "untrusted" if not self._trusted else "waiting"
         )
 
+    @property
+    def servers_lacking_secrets(self) -> tuple[str, ...]:
+        """The servers that did not start, since a secret has no value, by name."""
+        return tuple(name for name, actor in self._actors.items() if actor.status.lacks_secret)
+
+    @property
+    def later_tools(self) -> dict[str, tuple[str, ...]]:
+        """The tools that servers came to offer while they were known, by server."""
+        return {name: actor.later_tools for name, actor in self._actors.items() if actor.later_tools}
+
     async def wait_settled(self, timeout_s: float) -> None:
         """Wait until every server is ready or has failed once, at most `timeout_s` seconds."""
         await asyncio.gather(
@@ -148,7 +158,7 @@ class Hub:
         """Return the approval request that every call needs. Raises ToolError for a tool that is gone."""
         actor, tool = self._find_tool(call)
         config = actor.config
-        rules = suggest_server_rules(call.name, config.name, config.fingerprint)
+        rules = suggest_server_rules(call.name, config.name, config.fingerprint, actor.tool_digests)
         if not tool.claims_read_only:  # a claim is no proof: it only limits the suggestions
             rules = rules[:1]
         return ApprovalRequest(
@@ -162,6 +172,9 @@ class Hub:
             suggested_rules=rules,
             server=config.name,
             definition=config.fingerprint,
+            description=tool.description,
+            description_digest=tool.digest,
+            claims_read_only=tool.claims_read_only,
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:

@@ -16,7 +16,7 @@ import msgspec
 
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
-from helix_desktop.domain.tools import OutputCallback, ToolResult
+from helix_desktop.domain.tools import OutputCallback, ProgressText, ToolResult
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,
@@ -59,11 +59,19 @@ class ServerContext:
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
-    """The status of a server: its state and, if it failed, the reason and the seconds to the next attempt."""
+    """The status of a server: its state and, if it failed, the reason and the seconds to the next attempt.
+
+    `lacks_secret`: it failed because a secret of it has no value, which no other attempt would change.
+    """
 
     state: McpServerState
     reason: OptionalText = ""
     retry_in_s: float = 0.0
+    lacks_secret: bool = False
+
+
+class _SecretMissing(HelixError):
+    """A server cannot start, since a secret of it has no value."""
 
 
 class ServerActor:
@@ -92,6 +100,9 @@ class ServerActor:
         self._retry_delays_s = retry_delays_s
         self.stderr_log = StderrLog()
         self.tools: tuple[ExposedTool, ...] = ()
+        self.later_tools: tuple[str, ...] = ()
+        """Those tools that the server did not offer at first, by its own names for them."""
+        self._known_tools: frozenset[str] = frozenset()
         self.server_title = ""
         """The name and version that the server gives itself."""
         self.status = ServerStatus("waiting")
@@ -102,24 +113,25 @@ class ServerActor:
         self._open_calls = 0
         self._check: asyncio.Task[None] | None = None  # whether it still answers
         self._end_reason = _text("The server ended.")
+        self._lacks_secret = False
 
     async def run(self) -> None:
         """Connect, and again whenever the connection is lost, until cancelled."""
         failures = 0
+        self._known_tools = frozenset(tool.tool for tool in self.tools)
         loop = asyncio.get_running_loop()
         while True:
             started_at_s = loop.time()
             reason = await self._connect()
             raise_if_cancelled()
             failures = 1 if loop.time() - started_at_s > _STABLE_AFTER_S else failures + 1
+            may_retry = failures < _MAX_ATTEMPTS and not self._lacks_secret
             delay_s = (
-                self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1]
-                if failures < _MAX_ATTEMPTS
-                else None
+                self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1] if may_retry else None
             )
             self.stderr_log.note(reason)
             self._retry_requested.clear()
-            self._set_status(ServerStatus("failed", reason, delay_s or 0.0))
+            self._set_status(ServerStatus("failed", reason, delay_s or 0.0, self._lacks_secret))
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay_s):
                     await self._retry_requested.wait()
@@ -142,6 +154,11 @@ class ServerActor:
         return self.is_up
 
     @property
+    def tool_digests(self) -> dict[str, str]:
+        """The digests of what the server says of its tools, by exposed name."""
+        return {tool.spec.name: tool.digest for tool in self.tools if not tool.rejection}
+
+    @property
     def is_up(self) -> bool:
         """True if it can be called now."""
         return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
@@ -150,7 +167,7 @@ class ServerActor:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
         self._set_status(ServerStatus("starting"))
-        self._end_reason = _text("The server ended.")
+        self._end_reason, self._lacks_secret = _text("The server ended."), False
         disconnected = self._disconnected = asyncio.Event()
         try:
             async with self._open_session(disconnected):
@@ -159,6 +176,8 @@ class ServerActor:
                 self._ready_or_failed.clear()
                 self._set_status(ServerStatus("waiting", self._end_reason))
             reason = self._end_reason
+        except _SecretMissing as error:
+            self._lacks_secret, reason = True, _error_reason(error)
         except Exception as error:  # noqa: BLE001 - any failure of a server ends only its own session
             reason = _error_reason(error)
         finally:
@@ -197,7 +216,7 @@ class ServerActor:
         self.stderr_log.set_secrets(secrets.values())
         missing = [name for name in config.secret_names if not secrets.get(name)]
         if missing:
-            raise HelixError(
+            raise _SecretMissing(
                 _text("The secret {name} of {server} is missing.", name=missing[0], server=config.name),
                 _text("The keychain doesn't have it, or can't be read now."),
                 _text("Enter it again."),
@@ -234,6 +253,10 @@ class ServerActor:
         listed = await sdk.list_tools(session)
         offers = [expose_tool(self.config.name, tool) for tool in listed]
         tools = tuple(sorted(offers, key=lambda offer: offer.spec.name))  # the server's order may change
+        names = frozenset(tool.tool for tool in tools if not tool.rejection)
+        if self._known_tools:
+            self.later_tools += tuple(sorted(names - self._known_tools))
+        self._known_tools |= names
         if tools != self.tools:
             self.tools = tools
             self._on_change()
@@ -266,8 +289,7 @@ class ServerActor:
                 "The server wants to put a question of its own.",
                 "Give everything it needs with the call.",
             )
-        target = next((str(value) for value in args.values() if isinstance(value, str)), "")
-        result: ToolResult = results.to_tool_result(answer, sanitize_text(target, 200))
+        result: ToolResult = results.to_tool_result(answer, sanitize_text(_call_target(args), 200))
         return result
 
     async def _call_session(
@@ -280,9 +302,10 @@ class ServerActor:
         try:
             async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as deadline:
 
-                def on_progress(text: str) -> None:
+                def on_progress(text: str, share: float | None) -> None:
                     deadline.reschedule(loop.time() + quiet_s)
-                    on_output(f"{sanitize_text(text, 500)}\n")
+                    line = f"{sanitize_text(text, 500)}\n"
+                    on_output(line if share is None else ProgressText(line, share))
 
                 answer = await sdk.call_tool(session, tool, args, on_progress)
                 is_answered = True
@@ -332,6 +355,12 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
     return args
+
+
+def _call_target(args: dict[str, Any]) -> str:
+    """Return what a call is about: its first text, else all that it was given; empty for nothing."""
+    texts = (value for value in args.values() if isinstance(value, str) and value.strip())
+    return next(texts, "") or ", ".join(f"{name}: {json.dumps(value)}" for name, value in args.items())
 
 
 def _error_reason(error: BaseException) -> TranslatableText:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ _text = TextContext("MCP")
 MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
+_MANY = 100  # a progress of so much is told in whole numbers
 # They log what servers send, including secrets; errors are reported in our own messages.
 for _name in ("mcp", "client", "httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
@@ -126,15 +128,35 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
 
 
 async def call_tool(
-    session: ClientSession, tool: str, args: dict[str, Any], on_progress: Callable[[str], None]
+    session: ClientSession,
+    tool: str,
+    args: dict[str, Any],
+    on_progress: Callable[[str, float | None], None],
 ) -> types.CallToolResult | None:
-    """Return the result of a call; None if the server asks for further input. Raises MCPError."""
+    """Return the result of a call; None if the server asks for further input. Raises MCPError.
+
+    `on_progress` gets what the server says of its progress and the share that is done, if that is known.
+    """
 
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
-        amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-        on_progress(f"{amount}: {message}" if message else amount)
+        share = min(1.0, max(0.0, progress / total)) if total and math.isfinite(progress / total) else None
+        amount = _progress_amount(progress, total)
+        on_progress(": ".join(filter(None, (amount, message or ""))), share)
 
     result = await session.call_tool(
         tool, args, progress_callback=report_progress, allow_input_required=True, allow_claimed=True
     )
     return result if isinstance(result, types.CallToolResult) else None
+
+
+def _progress_amount(progress: float, total: float | None) -> str:
+    """Return how far a call is, as precisely as a reader needs; empty for what is no number."""
+    if not math.isfinite(progress) or not math.isfinite(total or 0):
+        return ""
+    scale = abs(total or progress)
+    decimals = 0 if scale >= _MANY else 1 if scale > 1 else 2  # of seconds, files, percent or a share
+    done, *totals = (
+        f"{value:.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:.0f}"
+        for value in ((progress, total) if total else (progress,))
+    )
+    return f"{done} of {totals[0]}" if totals else done

@@ -13,6 +13,8 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
+from helix_desktop.domain.permissions.rules import mcp_change
+from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import START_TIMEOUT_S, ServerContext
@@ -197,6 +199,38 @@ class McpServerService:
             missing = tuple(name for name in config.secret_names if name not in values)
             statuses.append(await self._status_builder.build(hub, config, missing))
         return tuple(statuses)
+
+    def servers_lacking_secrets(self, workspace_id: str) -> tuple[str, ...]:
+        """Return the servers that did not start, since a secret has no value, by name."""
+        hub = self._hubs.get(workspace_id)
+        return hub.servers_lacking_secrets if hub is not None else ()
+
+    def is_starting(self, workspace_id: str, name: str) -> bool:
+        """Return True if a server is about to start, or is being started."""
+        hub = self._hubs.get(workspace_id)
+        actor = hub.actor(name) if hub is not None else None
+        return actor is not None and actor.status.state in ("waiting", "starting")
+
+    def later_tools(self, workspace_id: str) -> dict[str, tuple[str, ...]]:
+        """Return the tools that servers came to offer while the workspace was open, by server."""
+        hub = self._hubs.get(workspace_id)
+        return hub.later_tools if hub is not None else {}
+
+    def rule_change(self, workspace_id: str, rule: PermissionRule) -> McpChange:
+        """Return what is known to have changed in a server and its tools since a rule was saved."""
+        if rule.kind != "server" or rule.effect != "allow":
+            return ""
+        configs = {config.name: config for config in self.configs(workspace_id)}
+        config, hub = configs.get(rule.subject), self._hubs.get(workspace_id)
+        if config is None:
+            return "server"
+        actor = hub.actor(config.name) if hub is not None else None
+        digests = actor.tool_digests if actor is not None else {}
+        return mcp_change(
+            rule,
+            config.fingerprint,
+            {tool: digest for tool, digest in digests.items() if rule.tool in (ANY, tool)},
+        )
 
     async def secret_storage_text(self) -> str:
         """Return a sentence on where secrets are kept."""

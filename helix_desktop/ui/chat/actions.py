@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
 Fold: TypeAlias = Literal[
-    "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
+    "about", "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
 ]
 ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 
@@ -304,6 +304,8 @@ ButtonAction: TypeAlias = (
     | ApplyRemedy
     | OpenVersion
     | OpenChanges
+    | Pin
+    | Unpin
 )
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = (
@@ -357,6 +359,8 @@ _NAMES: dict[type[ButtonAction], ActionName] = {
     EditHandover: "edit_handover",
     OpenVersion: "open_parent",
     OpenChanges: "open_changes",
+    Pin: "undo",  # of a divider that says that the pin was taken off
+    Unpin: "undo",
 }
 
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.agent.session_updates import CallStarted, Update
 from helix_desktop.agent.subagents.delegate_tool import DELEGATE
 from helix_desktop.agent.tool_calls.running_calls import RunningCall
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.system.clock import wall_clock_ms
@@ -65,7 +66,7 @@ class CallJobs(QObject):
 def _row(running: RunningCall, now_ms: int) -> JobRow:
     call = running.call
     parts = (
-        tr("Running {tool}", tool=call.name),
+        tr("Running {tool}", tool=display_name(call.name)),
         ellipsize(" ".join(call_target(call.arguments).split()), _MAX_CHARS),
         format_elapsed((now_ms - running.started_at_ms) // 1_000),
     )
@@ -73,7 +74,7 @@ def _row(running: RunningCall, now_ms: int) -> JobRow:
     return JobRow(
         call_job_id(call.id),
         words,
-        None,
+        running.share,
         True,
         tr("Stop this command only. Its output so far is kept."),
         cancel_action="stop",

@@ -178,6 +178,7 @@ class PermissionRow:
     """One rule, exactly as it is applied; `session`: it ends with the run of the session on screen.
 
     `used` says how often it answered and when last, as text; empty while that is being counted.
+    `outdated` says why it no longer allows what it names; empty: it does.
     """
 
     id: str
@@ -186,6 +187,7 @@ class PermissionRow:
     used: str = ""
     effect: RuleEffect = "allow"
     session: bool = False
+    outdated: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.mcp.client import server_actor
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
@@ -274,14 +275,61 @@ async def test_every_call_needs_approval(rig: McpRig) -> None:
     assert isinstance(ask, ApprovalRequest)
     assert (ask.kind, ask.server, ask.definition) == ("mcp", "raw", entry.fingerprint)
     assert ask.detail == '{\n  "to": "\\u202eevil"\n}'
-    assert [rule.text for rule in ask.suggested_rules] == ["Use mcp__raw__echo of the MCP server raw"]
+    assert [rule.text for rule in ask.suggested_rules] == ["Use echo of the MCP server raw"]
+    assert ask.description == "Does echo."
+
+
+async def test_a_description_that_changed_is_another_tool(rig: McpRig, tmp_path: Path) -> None:
+    """What a rule is bound to follows what the server says of the tool, and of no other one."""
+    await rig.start_servers(raw_server())
+
+    async def question(tool: str) -> ApprovalRequest:
+        ask = await rig.tools.approval(ToolCall("c1", f"mcp__raw__{tool}", "{}"))
+        assert isinstance(ask, ApprovalRequest)
+        return ask
+
+    before, other = await question("echo"), await question("pid")
+    (tmp_path / "reworded").touch()
+    await rig.hub.set_servers((raw_server(),), True, restart="raw")
+    await rig.wait_until(lambda: rig.actor("raw").is_up)
+    after = await question("echo")
+    assert after.description == "Does echo, and sends it away."
+    assert evaluate([before.rule], after).mcp_change == "tool"
+    assert evaluate([after.rule], after).effect == "allow"
+    assert evaluate([other.rule], await question("pid")).effect == "allow"
+    assert rig.hub.later_tools == {}
+
+
+async def test_tools_that_come_later_are_told_apart(rig: McpRig, tmp_path: Path) -> None:
+    """Those of a restarted server, once; what it had at the first start is not new."""
+    await rig.start_servers(raw_server())
+    assert rig.hub.later_tools == {}
+    (tmp_path / "extended").touch()
+    await rig.hub.set_servers((raw_server(),), True, restart="raw")
+    await rig.wait_until(lambda: rig.hub.later_tools == {"raw": ("later", "latest")})
+    with pytest.raises(ToolError):
+        await rig.call("mcp__raw__bang")
+    await rig.wait_until(lambda: rig.actor("raw").is_up)
+    assert rig.hub.later_tools == {"raw": ("later", "latest")}
 
 
 async def test_a_missing_secret_is_requested(rig: McpRig) -> None:
     """The server is not started half."""
     await rig.hub.set_servers((approved_server("x", secret_env=("TOKEN",)),), True)
     await rig.wait_until(lambda: rig.actor("x").status.state == "failed")
-    assert "The secret TOKEN of x is missing." in rig.actor("x").status.reason
+    status = rig.actor("x").status
+    assert "The secret TOKEN of x is missing." in status.reason
+    assert (status.lacks_secret, status.retry_in_s) == (True, 0.0), "only the user can mend it"
+    assert rig.hub.servers_lacking_secrets == ("x",)
+
+
+async def test_a_secret_that_came_back_starts_the_server(rig: McpRig) -> None:
+    entry = raw_server(secret_env=("TOKEN",))
+    await rig.start_servers(entry)
+    rig.secrets["TOKEN"] = "there"
+    await rig.hub.set_servers((entry,), True, restart="raw")
+    await rig.wait_until(lambda: rig.actor("raw").is_up)
+    assert rig.hub.servers_lacking_secrets == ()
 
 
 def open_files() -> int:

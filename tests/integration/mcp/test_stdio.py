@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.tools import ProgressText
 from tests.support.mcp.mcp_rig import McpRig, sdk_server
 
 
@@ -60,6 +61,23 @@ async def check_progress(rig: McpRig) -> None:
     result = await rig.call("mcp__made__count", progress.append, to=3)
     assert result.content == b"counted to 3"
     assert progress[0] == "1 of 3: step 1\n"
+    first, *_, last = progress
+    assert isinstance(first, ProgressText)
+    assert isinstance(last, ProgressText)
+    assert (round(first.share, 2), last.share) == (0.33, 1.0)
+    for part, total, amount in (
+        (0.500129, 20, "0.5 of 20"),
+        (0.3333, 1, "0.33 of 1"),
+        (149.7, 1_000, "150 of 1000"),
+        (0, 3, "0 of 3"),
+    ):
+        amounts: list[str] = []
+        await rig.call("mcp__made__report", amounts.append, part=part, total=total)
+        assert amounts == [f"{amount}\n"]
+    unknown: list[str] = []
+    await rig.call("mcp__made__report", unknown.append, part=12.3456)
+    assert unknown == ["12.3\n"]
+    assert not isinstance(unknown[0], ProgressText), "nobody knows how much there is"
 
 
 async def check_a_cancelled_call(rig: McpRig, folder: Path) -> None:
@@ -82,6 +100,7 @@ async def check_announced_tools(rig: McpRig) -> None:
     assert await rig.call_text("mcp__made__grow") == "grown"
     await rig.wait_until(lambda: "mcp__made__fresh" in rig.tool_names)
     assert set(before) < set(rig.tool_names)
+    assert rig.hub.later_tools == {"made": ("fresh",)}
 
 
 async def check_pictures_and_resources(rig: McpRig) -> None:

@@ -50,6 +50,12 @@ def build_server() -> MCPServer:
         return f"counted to {to}"
 
     @server.tool()
+    async def report(part: float, ctx: Context[Any, Any], total: float | None = None) -> str:
+        """Says once how far it is."""
+        await ctx.report_progress(part, total)
+        return "reported"
+
+    @server.tool()
     async def grow(ctx: Context[Any, Any], name: str = "fresh") -> str:
         """Offers one more tool, and says so."""
         server.add_tool(say, name=name, description="A tool that came later.")

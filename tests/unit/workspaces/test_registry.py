@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ import pytest
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.services.sample_workspaces import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
@@ -23,6 +25,7 @@ from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_ca
 ROOT = Path(__file__).resolve().parents[3]
 ADDING = """
 import sys
+import tomllib
 from pathlib import Path
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -229,3 +232,24 @@ def test_a_change_to_the_same_values_writes_only_a_record_that_cannot_be_read(
     file.unlink()
     registry.change(record.id, session="s1")
     assert registry_at(tmp_path).get(record.id) == record
+
+
+def test_a_server_rule_is_stored_with_what_the_server_said(tmp_path: Path, project: Path) -> None:
+    """The stored form is read by other versions; a rule of an older one has no descriptions."""
+    registry = registry_at(tmp_path)
+    identity = registry.add(project).id
+    digests = {"mcp__shelf__dump": "ab12", "mcp__shelf__find": "cd34"}
+    registry.change(identity, rules=suggest_server_rules("mcp__shelf__dump", "shelf", "f00d", digests))
+    record_file = next(tmp_path.rglob(RECORD_FILE))
+    stored = record_file.read_text(encoding="utf-8")
+    own, every = tomllib.loads(stored)["rules"]
+    assert own == {
+        "tool": "mcp__shelf__dump", "subject": "shelf", "saved": 0, "kind": "server", "scope": "workspace",
+        "effect": "allow", "confined": False, "definition": "f00d",
+        "described_tools": [["mcp__shelf__dump", "ab12"]],
+    }  # fmt: skip
+    assert every["described_tools"] == [["mcp__shelf__dump", "ab12"], ["mcp__shelf__find", "cd34"]]
+    assert registry_at(tmp_path).get(identity).rules == registry.get(identity).rules
+    older = "\n".join(line for line in stored.splitlines() if not line.startswith("described_tools"))
+    record_file.write_text(older, encoding="utf-8")
+    assert [rule.described_tools for rule in registry_at(tmp_path).get(identity).rules] == [(), ()]

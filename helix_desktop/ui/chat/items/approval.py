@@ -10,6 +10,7 @@ from PySide6.QtGui import QPainter, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.tools import McpChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.ui.chat.actions import AllowAllOnce, ApprovalAnswer, Decide, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import FileBlock
@@ -53,6 +54,12 @@ _LABELS: dict[ApprovalAnswer, TranslatableText] = {
 }
 _STYLES: dict[ApprovalAnswer, ButtonStyle] = {"once": "primary", "words": "ghost"}
 _MAX_DETAIL_LINES = 60
+_ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
+_MCP_CHANGES: dict[McpChange, TranslatableText] = {
+    "server": text("The server has changed since you allowed this."),
+    "tool": text("The server has changed since you allowed this: it describes this tool differently now."),
+    "new": text("The server has changed since you allowed this: it did not offer this tool then."),
+}
 
 
 def _first_places(places: Sequence[str]) -> str:
@@ -63,6 +70,34 @@ def _first_places(places: Sequence[str]) -> str:
         if more > 0
         else names
     )
+
+
+def _reason_texts(row: ApprovalRow) -> list[str]:
+    """Return why the user is asked, and what there is to know before the answer."""
+    matched = translate(change_facts(row.matched_rule, escape_invisible))
+    reasons = [tr("Approval required by rule: {rule}", rule=matched)] if row.matched_rule else []
+    if row.data_loss:
+        names = _first_places(row.data_loss)
+        reasons.append(tr("Auto mode asks because this can't be undone: {names}", names=names))
+    if row.auto_executed:
+        names = _first_places(row.auto_executed)
+        reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
+    if row.secrets:
+        names = _first_places(row.secrets)
+        reasons.append(
+            tr("Auto mode asks because this may show keys or passwords to the model: {names}", names=names)
+        )
+    if row.is_too_long:
+        reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
+    if row.kind == "read":
+        reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
+    if row.kind == "mcp":
+        reasons.append(tr("MCP servers run outside the sandbox: only files in this folder can be undone."))
+    if row.others:
+        names = escape_invisible(" · ".join(row.others))
+        count = len(row.allowed_together)
+        reasons.append(tr("“Allow all {count} once” also allows: {names}", count=count, names=names))
+    return reasons
 
 
 def _file_text(file: FileLines) -> str:
@@ -85,35 +120,8 @@ class ApprovalItem(RowItem):
         self._hidden_lines = 0
         self._blocks = self._make_blocks(files, tools)
         self._detail = [] if self._blocks else [self._plain_detail(tools)]
-        matched = translate(change_facts(row.matched_rule, escape_invisible))
-        required = tr("Approval required by rule: {rule}", rule=matched)
-        reasons = [required] if row.matched_rule else []
-        if row.data_loss:
-            names = _first_places(row.data_loss)
-            reasons.append(tr("Auto mode asks because this can't be undone: {names}", names=names))
-        if row.auto_executed:
-            names = _first_places(row.auto_executed)
-            reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
-        if row.secrets:
-            names = _first_places(row.secrets)
-            reasons.append(
-                tr(
-                    "Auto mode asks because this may show keys or passwords to the model: {names}",
-                    names=names,
-                )
-            )
-        if row.is_too_long:
-            reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
-        if row.kind == "read":
-            reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
-        if row.kind == "mcp":
-            reasons.append(
-                tr("MCP servers run outside the sandbox: only files in this folder can be undone.")
-            )
-        if row.others:
-            names = escape_invisible(" · ".join(row.others))
-            count = len(row.allowed_together)
-            reasons.append(tr("“Allow all {count} once” also allows: {names}", count=count, names=names))
+        self._about, self._is_cut = self._description(tools)
+        reasons = _reason_texts(row)
         self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         if len(files) > 1:  # the lines of the first may leave no room for the others
             names = "\n".join(map(_file_text, files))
@@ -122,7 +130,7 @@ class ApprovalItem(RowItem):
         muted = theme.muted
         self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
         detail = [block.text for block in self._blocks if block.text is not None] or self._detail
-        self._set_texts([self._summary, *self._reasons, *detail, *self._places])
+        self._set_texts([self._summary, *self._about, *self._reasons, *detail, *self._places])
         self._well = QRectF()
         keys = dict(context.answer_tips)
         self._keys = tr("{key} allows", key=keys["once"]) if keys.get("once") else ""
@@ -130,6 +138,27 @@ class ApprovalItem(RowItem):
             denies = tr("{key} denies", key=keys["deny"])
             self._keys = f"{self._keys} · {denies}" if self._keys else denies
         self._keys_place = QRectF()
+
+    def _description(self, tools: ItemTools) -> tuple[list[TextLayout], bool]:
+        """Return what the server says of its tool, as untrusted text, and whether more of it is hidden.
+
+        What changed since the user allowed it comes first.
+        """
+        row, theme = self._approval, self.style.theme
+        if row.kind != "mcp":
+            return [], False
+        server, change = escape_invisible(row.server), []
+        if row.mcp_change:
+            change = [paragraph_layout(translate(_MCP_CHANGES[row.mcp_change]), tools, theme.warn, UI)]
+        if not row.description:
+            note = tr("{server} does not say what this tool does.", server=server)
+            return [*change, paragraph_layout(note, tools, theme.muted, UI)], False
+        note = tr("What {server} says about this tool, not checked by Helix:", server=server)
+        words = full = escape_invisible(row.description)
+        if "about" not in self.context.expanded:
+            words = ellipsize("\n".join(full.split("\n")[:_ABOUT_LINES]), _ABOUT_CHARS)
+        text_layout = tools.writer.write_plain(words, mono=False, color=theme.text, size=UI)
+        return [*change, paragraph_layout(note, tools, theme.muted, UI), text_layout], words != full
 
     @property
     def key_hint(self) -> str:
@@ -188,7 +217,16 @@ class ApprovalItem(RowItem):
         inner = width - 2 * pad
         self.hit_areas = []
         y = style.px(44)
-        for text in (self._summary, *self._reasons):
+        for text in (self._summary, *self._about):
+            text.x, text.y = pad, y
+            y += text.layout(inner) + style.px(6)
+        if self._is_cut:
+            rect = QRectF(pad - 6, y - style.px(4), style.px(200), style.px(_LINK))
+            self.hit_areas.append(
+                HitArea("open:about", ToggleFold("about"), tr("Show the whole description"), rect, radius=6)
+            )
+            y = rect.bottom() + style.px(4)
+        for text in self._reasons:
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)

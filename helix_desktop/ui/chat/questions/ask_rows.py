@@ -129,4 +129,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         secrets=request.secrets,
         has_network=request.has_network,
         is_rule_confined=any(rule.confined for rule in rules),
+        server=request.server,
+        description=request.description,
+        mcp_change=request.mcp_change,
     )

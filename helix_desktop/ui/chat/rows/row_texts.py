@@ -136,7 +136,7 @@ def text_of_row(row: Row) -> str:
 
 def _ask_source(row: AskRow) -> str:
     if isinstance(row, ApprovalRow):
-        return _join_lines(row.summary, row.detail, *map(translate, row.offers))
+        return _join_lines(row.summary, row.description, row.detail, *map(translate, row.offers))
     options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)
     return _join_lines(row.question.text, *options)
 
@@ -159,7 +159,7 @@ def _tool_source(row: ToolRow) -> str:
     lines = row.original.head_and_tail if row.original is not None else row.shown_lines
     changed = row.changed_files.text if row.changed_files is not None else ""
     target = row.command.text if row.command is not None else row.target
-    return _join_lines(f"{row.tool} {target}".strip(), changed, lines.head, lines.tail)
+    return _join_lines(f"{display_name(row.tool)} {target}".strip(), changed, lines.head, lines.tail)
 
 
 def accessible_name(row: Row) -> str:

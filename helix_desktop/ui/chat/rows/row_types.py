@@ -11,7 +11,7 @@ from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalKind, Excerpt
+from helix_desktop.domain.tools import ApprovalKind, Excerpt, McpChange
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -295,6 +295,8 @@ class ApprovalRow:
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     `allowed_together` are the calls that one click on this card lets run once, if it offers that; `others`
     says in a few words what each of them but this one does.
+    `server` is whose MCP tool it is, `description` what that says of the tool, `mcp_change` why no rule
+    allows the call.
     """
 
     key: RowKey
@@ -317,6 +319,9 @@ class ApprovalRow:
     allowed_together: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    server: str = ""
+    description: str = ""
+    mcp_change: McpChange = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.sharing_card import SharingCard
-from helix_desktop.ui.settings.mcp.texts import servers_total_text
+from helix_desktop.ui.settings.mcp.texts import secret_values_text, servers_total_text, token_count_tip
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -45,6 +45,7 @@ class AddServerBox(Themed, QFrame):
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
         self.used_names: tuple[str, ...] = ()
+        self._secret_storage = ""
         self.paste = TextArea()
         self.paste.setPlaceholderText(_EXAMPLES)
         self.paste.setAccessibleName(tr("Command line, URL or JSON block"))
@@ -86,6 +87,11 @@ class AddServerBox(Themed, QFrame):
         self._parse()
         self.paste.setFocus()
 
+    def show_secret_storage(self, text: str) -> None:
+        """Say where secrets are kept, before they are."""
+        self.editor.form.show_secret_storage(text)
+        self._secret_storage = text
+
     def _parse(self) -> None:
         text, fault = self.paste.toPlainText(), ""
         try:
@@ -117,6 +123,8 @@ class AddServerBox(Themed, QFrame):
             holder = QWidget()
             holder.setLayout(words)
             self._list.addWidget(holder)
+        if self._secret_storage and any(draft.secrets for draft in self._drafts):
+            self._list.addWidget(label(secret_values_text(self._secret_storage), "note", wrap=True))
         self._add_all.setText(
             tr.plural(len(self._drafts), "Add and start %n server", "Add and start %n servers")
         )
@@ -173,7 +181,7 @@ class McpPage(Themed, QWidget):
         self, workspace_name: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
         """Show how the servers of a workspace are doing; `secret_storage` says where secrets are kept."""
-        self.add_box.editor.form.secret_storage = secret_storage
+        self.add_box.show_secret_storage(secret_storage)
         self._lead.setText(
             tr(
                 "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
@@ -184,6 +192,7 @@ class McpPage(Themed, QWidget):
         self._head.show()
         self.sharing.show()
         self._total.setText(servers_total_text(reports))
+        self._total.setToolTip(token_count_tip())
         self._empty.setText(
             tr(
                 "No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want "
@@ -196,7 +205,7 @@ class McpPage(Themed, QWidget):
         for report in reports:
             used_names = tuple(name for name in names if name != report.config.name)
             card = self.cards[report.config.name]
-            card.editor.form.secret_storage = secret_storage
+            card.editor.form.show_secret_storage(secret_storage)
             card.show_report(report, folder, used_names)
 
     def _show_cards(self, folder: str, names: tuple[str, ...]) -> None:
@@ -238,6 +247,16 @@ class McpPage(Themed, QWidget):
         if focused is not None and self.add_box.isAncestorOf(focused):
             self._add_button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.add_box.hide()
+
+    def enter_secret(self, server: str) -> None:
+        """Open the fields of a server, with the keyboard in the first secret that has no value."""
+        if server in self.cards:
+            self.cards[server].enter_secret()
+
+    def open_tools(self, server: str) -> None:
+        """Open the tools of a server."""
+        if server in self.cards:
+            self.cards[server].open_tools()
 
     def has_unsaved_edits(self) -> bool:
         """Return True if a server was typed or edited, and not saved."""

@@ -11,7 +11,13 @@ from helix_desktop.ui.design.labels import ElidedLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.texts import STATE_COLORS, consent_text, state_text, tools_cost_text
+from helix_desktop.ui.settings.mcp.texts import (
+    STATE_COLORS,
+    consent_text,
+    state_text,
+    token_count_tip,
+    tools_cost_text,
+)
 from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
 from helix_desktop.words.translation import Translator, translate
 
@@ -139,6 +145,7 @@ class ServerCard(QFrame):
         reported_name = report.reported_name if report.state == "ready" else ""
         self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
         show_text(self._cost, tools_cost_text(report))
+        self._cost.setToolTip(token_count_tip())
         self._endpoint.set_full_text(report.config.target_line)
         self._enabled_switch.blockSignals(True)
         self._enabled_switch.setChecked(report.config.enabled)
@@ -159,6 +166,16 @@ class ServerCard(QFrame):
         self._toggles["tools"].setVisible(bool(report.tools))
         self._restart.setVisible(report.state in ("ready", "failed", "starting", "waiting"))
         self._restart.setText(tr("Start now") if report.state == "failed" else tr("Restart"))
+
+    def enter_secret(self) -> None:
+        """Open the fields, with the keyboard in the first secret that has no value."""
+        self._toggles["edit"].setChecked(True)
+        self.editor.form.focus_missing_secret()
+
+    def open_tools(self) -> None:
+        """Open the list of tools, with the keyboard at what closes it."""
+        self._toggles["tools"].setChecked(True)
+        self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def is_open(self, part: str) -> bool:
         """Return True if its tools, log or fields are open."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
@@ -20,6 +20,7 @@ from helix_desktop.ui.settings.mcp.texts import (
     endpoint_text,
     parse_draft,
     parse_variables,
+    secret_values_text,
     state_text,
     tools_cost_text,
     variables_text,
@@ -80,8 +81,7 @@ class ServerForm(Themed, QWidget):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
-        self.secret_storage = ""
-        """Where secrets are kept, in words."""
+        self._secret_storage = ""
         self._name, self._endpoint, self._cwd = QLineEdit(), QLineEdit(), QLineEdit()
         self._variables = TextArea()
         self._variables.setTabChangesFocus(True)
@@ -89,6 +89,8 @@ class ServerForm(Themed, QWidget):
         self._variables.setPlaceholderText(tr("NAME=value, one per line"))
         self._cwd.setPlaceholderText(tr("Workspace folder"))
         self._secrets: dict[str, QLineEdit] = {}
+        self._secret_fields: list[FormField] = []
+        self._missing: tuple[str, ...] = ()
         self._rows = QVBoxLayout()
         self._rows.setSpacing(8)
         self._fields = {
@@ -97,13 +99,29 @@ class ServerForm(Themed, QWidget):
             "cwd": FormField(tr("Folder"), self._cwd),
             "env": FormField(
                 tr("Variables or headers"), self._variables,
-                note=tr("Values of names like API_KEY or TOKEN are kept as secrets, not in a file."),
+                note=secret_values_text(""),
             ),
         }  # fmt: skip
         for name, line in (("name", self._name), ("reach", self._endpoint), ("cwd", self._cwd)):
             line.textEdited.connect(lambda _, name=name: self._on_edited(name))
         self._variables.textChanged.connect(lambda: self._on_edited("env"))
         self.setLayout(column(*self._fields.values(), self._rows, gap=8))
+
+    def show_secret_storage(self, text: str) -> None:
+        """Say where secrets are kept, before they are."""
+        if text == self._secret_storage:
+            return
+        self._secret_storage = text
+        self._fields["env"].set_note(secret_values_text(text))
+        for field in self._secret_fields:
+            field.set_note(text)
+
+    def focus_missing_secret(self) -> None:
+        """Give the keyboard to the first secret that has no value; else to the first."""
+        fields = list(self._secrets.values())
+        missing = [field for name, field in self._secrets.items() if name in self._missing]
+        for field in (missing or fields)[:1]:
+            field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_edited(self, name: str) -> None:
         """Take back what was wrong with a field."""
@@ -122,7 +140,7 @@ class ServerForm(Themed, QWidget):
         self._variables.setPlainText(variables_text(config))
         self._variables.blockSignals(False)
         clear_layout(self._rows)
-        self._secrets = {}
+        self._secrets, self._secret_fields, self._missing = {}, [], missing
         for name in config.secret_names:
             self._add_secret(name, draft.secrets.get(name, ""), name in missing)
         for field in self._fields.values():
@@ -136,7 +154,9 @@ class ServerForm(Themed, QWidget):
         field.textEdited.connect(lambda _: self.edited.emit())
         self._secrets[name] = field
         field.setAccessibleName(name)
-        self._rows.addWidget(FormField(with_break_points(name), field, note=self.secret_storage))
+        form_field = FormField(with_break_points(name), field, note=self._secret_storage)
+        self._secret_fields.append(form_field)
+        self._rows.addWidget(form_field)
 
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
         """Return what is filled in; None when something is wrong, which is then marked."""

@@ -7,7 +7,7 @@ import shlex
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.words.numbers import format_tokens
@@ -42,6 +42,13 @@ def with_break_points(name: str) -> str:
     return name.replace("_", "_\u200b")
 
 
+def secret_values_text(storage: str) -> str:
+    """Return which values are secrets, and where they are kept: `storage` says it."""
+    if not storage:
+        return tr("Values of names like API_KEY or TOKEN are kept as secrets, not in a file.")
+    return join_sentences(tr("Values of names like API_KEY or TOKEN are secrets."), storage)
+
+
 def tools_cost_text(report: McpServerStatus) -> str:
     """Return how many tools the model sees, and what they cost; empty when nothing is known of them."""
     if not report.tools:
@@ -67,7 +74,12 @@ def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
 
 
 def _tokens_text(tokens: int) -> str:
-    return tr("{tokens} tokens in each request", tokens=format_tokens(tokens))
+    return tr("≈ {tokens} tokens in each request", tokens=format_tokens(tokens))
+
+
+def token_count_tip() -> str:
+    """Return whose count the tokens of tools are."""
+    return tr("Counted by Helix. The inspector shows the count that the model of the session reports.")
 
 
 def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.settings.mcp.texts import token_count_tip
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, current_language, translate
 
@@ -73,12 +74,13 @@ class ToolList(Themed, QWidget):
             px=14,
             color_token="faint" if status.is_read_only else "surface",
         )
-        reads.setToolTip(tr("Read-only, according to the server") if status.is_read_only else "")
+        read_only = tr("Read-only, according to the server: the agent can ask to use it in Plan mode, too.")
+        reads.setToolTip(read_only if status.is_read_only else "")
         reads.setAccessibleName(reads.toolTip())
         cost = label(tr("hidden") if status.refusal else format_tokens(status.tokens), "faint")
         cost.setMinimumWidth(_COST_PX)
         cost.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        cost.setToolTip(tr("Hidden from the model") if status.refusal else tr("Tokens in each request"))
+        cost.setToolTip(tr("Hidden from the model") if status.refusal else token_count_tip())
         parts.addWidget(reads)
         parts.addWidget(cost)
         line = QWidget()

@@ -206,10 +206,13 @@ class PermissionsPage(QWidget):
         revoke = PushButton(tr("Revoke"), "danger", name="revoke")
         revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.rule))
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
-        icon, color = _ICONS[rule.effect]
+        icon, color = ("shield-question-mark", "warn") if rule.outdated else _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
         words = QWidget()
-        words.setLayout(column(_rule_label(translate(rule.rule)), label(about, "faint", wrap=True), gap=3))
+        outdated = [label(rule.outdated, "warn", wrap=True)] if rule.outdated else []
+        words.setLayout(
+            column(_rule_label(translate(rule.rule)), *outdated, label(about, "faint", wrap=True), gap=3)
+        )
         end = [Badge(tr("This session"), "accent"), revoke] if rule.session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),

@@ -13,7 +13,8 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
-from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
+from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -22,11 +23,17 @@ from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
 
 tr = Translator("Settings: Permissions")
+text = TextContext("Settings: Permissions")
+_OUTDATED: dict[McpChange, str] = {
+    "server": text("The server has changed since you allowed this. The agent asks again."),
+    "tool": text("The server describes a tool differently since you allowed this. The agent asks again."),
+    "new": text("The server has new tools since you allowed this. The agent asks before it uses them."),
+}
 
 
 class RuleUsage(msgspec.Struct):
@@ -81,7 +88,11 @@ class PermissionsPresenter(QObject):
         rules = (*user_rules(record), *self._session_rules())
         self._page.show_demo_calls(demo_calls(record) if record.demo else None)
         self._rules_by_key = {str(number): rule for number, rule in enumerate(rules)}
-        rows = [_permission_row(key, rule, usage.get(rule.text)) for key, rule in self._rules_by_key.items()]
+        servers = self._services.mcp_servers
+        rows = [
+            _permission_row(key, rule, usage.get(rule.text), servers.rule_change(workspace.id, rule))
+            for key, rule in self._rules_by_key.items()
+        ]
         self._page.show_trust(record.path, record.trusted)
         self._page.show_rules(record.name, rows)
         self._page.show_revoked(self._revoked.text if self._revoked else "")
@@ -184,14 +195,17 @@ def _count_usage(
             use.last_at_ms = max(use.last_at_ms, entry.at)
 
 
-def _permission_row(key: str, rule: PermissionRule, usage: RuleUsage | None) -> PermissionRow:
+def _permission_row(
+    key: str, rule: PermissionRule, usage: RuleUsage | None, change: McpChange
+) -> PermissionRow:
     session = rule.scope == "session"
     saved = (
         tr("In this session, until Helix Desktop closes")
         if session
         else tr("Saved {time}", time=format_date_and_time(rule.saved))
     )
-    return PermissionRow(key, rule.text, saved, _usage_text(usage), rule.effect, session)
+    outdated = translate(_OUTDATED[change]) if change else ""
+    return PermissionRow(key, rule.text, saved, _usage_text(usage), rule.effect, session, outdated)
 
 
 def _usage_text(usage: RuleUsage | None) -> str:

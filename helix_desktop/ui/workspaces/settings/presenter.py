@@ -24,7 +24,7 @@ from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.keyboard.page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
+from helix_desktop.ui.workspaces.mcp_banners import McpConsentBanner, McpSecretBanner, NewToolsBanner
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
@@ -66,7 +66,7 @@ class SettingsPresenter(QObject):
         """The pages that were filled since the window was opened."""
         self.policy = PolicyPresenter(context, session_controller)
         self._keyboard = KeyboardPresenter(context)
-        McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
+        self._show_mcp_banners()
         self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
         ModelChangeBanner(context, session_controller, self._offer_models, self._use_in_session)
         MissingKeyBanner(context, session_controller, self._enter_key)
@@ -100,6 +100,17 @@ class SettingsPresenter(QObject):
         window.remedy_requested.connect(self._handle_remedy)
         window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
+
+    def _show_mcp_banners(self) -> None:
+        context, session_controller = self._context, self._session_controller
+        start = self._async_actions.start
+        McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
+        McpSecretBanner(
+            context, session_controller, lambda server: start(self._enter_secret(server), "enter a secret")
+        )
+        NewToolsBanner(
+            context, session_controller, lambda server: start(self._show_mcp_tools(server), "new tools")
+        )
 
     @property
     def dialog(self) -> SettingsDialog:
@@ -325,6 +336,14 @@ class SettingsPresenter(QObject):
     async def _enter_key(self, provider: str) -> None:
         if await self.show("providers"):
             self._providers.enter_key(provider)
+
+    async def _enter_secret(self, server: str) -> None:
+        if await self.show("mcp"):
+            self.dialog.mcp.enter_secret(server)
+
+    async def _show_mcp_tools(self, server: str) -> None:
+        if await self.show("mcp"):
+            self.dialog.mcp.open_tools(server)
 
     async def _save_enter_sends(self, enter_sends: bool) -> None:
         self._session_controller.composer.widget.enter_sends = enter_sends

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rules import suggest_command_rules
-from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_server_rules
+from helix_desktop.domain.tools import ApprovalRequest, McpChange
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -78,7 +79,7 @@ def test_it_says_that_a_server_is_held_by_no_sandbox(qtbot: QtBot) -> None:
         qtbot, msgspec.structs.replace(_CONFINED, kind="mcp", confined=False, is_sandboxed=False)
     )
     assert item.sandbox_text == "Not sandboxed"
-    assert item.texts[1].text().endswith("only files in this folder can be undone.")
+    assert any(text.text().endswith("only files in this folder can be undone.") for text in item.texts)
 
 
 def test_it_says_that_a_command_is_too_long_to_be_checked(qtbot: QtBot) -> None:
@@ -168,3 +169,34 @@ def test_an_edit_has_the_colors_of_its_code(qtbot: QtBot) -> None:
     assert strings == ["'old'", "'new'", ""]
     assert [role for _, _, role in lines[2].runs].count("keyword") == 2
     assert color_lines(lines[:1], "notes") == [lines[0]]
+
+
+def test_it_shows_what_a_server_says_of_its_tool(qtbot: QtBot) -> None:
+    rule = suggest_server_rules("mcp__shelf__dump", "shelf", "d", {})[0]
+    ask = ApprovalRequest(
+        *("p", "mcp__shelf__dump", "shelf: dump", "shelf: Dump", "{}", rule, "mcp"),
+        server="shelf",
+        description="Deletes \u202eall.\nSecond line",
+    )
+    _, item = _shown(qtbot, ask)
+    texts = [text.text() for text in item.texts]
+    assert "What shelf says about this tool, not checked by Helix:" in texts
+    assert "Deletes \\u202eall.\nSecond line" in texts
+    item.layout(600)
+    assert "open:about" not in [area.name for area in item.hit_areas]
+    _, item = _shown(qtbot, msgspec.structs.replace(ask, description="word " * 400))
+    item.layout(600)
+    assert "open:about" in [area.name for area in item.hit_areas], "the rest of it, on demand"
+    assert max(len(text.text()) for text in item.texts) <= 400
+    silent = [text.text() for text in _shown(qtbot, msgspec.structs.replace(ask, description=""))[1].texts]
+    assert "shelf does not say what this tool does." in silent
+
+
+@pytest.mark.parametrize("change", ["server", "tool", "new"])
+def test_it_says_why_a_rule_does_not_allow_a_servers_tool(qtbot: QtBot, change: McpChange) -> None:
+    rule = suggest_server_rules("mcp__shelf__dump", "shelf", "d", {})[0]
+    ask = ApprovalRequest(*("p", "mcp__shelf__dump", "shelf: dump", "shelf: Dump", "{}", rule, "mcp"))
+    assert not [text for text in _shown(qtbot, ask)[1].texts if "since you allowed this" in text.text()]
+    changed = msgspec.structs.replace(ask, mcp_change=change)
+    texts = [text.text() for text in _shown(qtbot, changed)[1].texts]
+    assert any(text.startswith("The server has changed since you allowed this") for text in texts)

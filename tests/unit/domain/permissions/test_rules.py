@@ -20,7 +20,6 @@ from helix_desktop.domain.permissions.rules import (
     suggest_command_rules,
     suggest_edit_rules,
     suggest_fetch_rules,
-    suggest_server_rules,
 )
 from helix_desktop.domain.permissions.shell_command import (
     certainly_matches,
@@ -310,25 +309,6 @@ def test_auto_mode_asks_before_changing_what_other_programs_obey() -> None:
     assert evaluate([], edit("src/a.py"), "auto").effect == "allow"
     assert evaluate([], command("rm -r x", confined=False), "auto").effect == "ask"
     assert evaluate([], command("make x"), "auto").effect == "allow"
-
-
-def test_a_changed_server_asks_again() -> None:
-    """The approval is for its definition, not its name (CVE-2025-54136)."""
-
-    def request_for(definition: str, server: str = "files") -> ApprovalRequest:
-        return ApprovalRequest(
-            *("c", "files__read", "{}", "", "", tool), kind="mcp", server=server, definition=definition
-        )
-
-    tool, anything = suggest_server_rules("files__read", "files", "d1")
-    for rule in (tool, anything):
-        assert rule_applies(rule, request_for("d1"))
-        assert not rule_applies(rule, request_for("d2"))
-        assert not rule_applies(rule, request_for(""))
-        assert not rule_applies(rule, request_for("d1", "other"))
-        denied = msgspec.structs.replace(rule, effect="deny")
-        assert rule_applies(denied, request_for("d2"))
-    assert not rule_applies(PermissionRule("files__read", ANY), request_for("d1"))
 
 
 def test_a_host_rule_is_for_that_host() -> None:
