@@ -14,6 +14,7 @@ from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.text_format import ellipsize
@@ -162,7 +163,7 @@ async def _store_nothing(commit: Commit) -> None:
 
 
 def _name_of(entry: CacheEntry) -> str:
-    return " ".join(part for part in (entry.tool, entry.target) if part) or entry.digest[:12]
+    return " ".join(part for part in (display_name(entry.tool), entry.target) if part) or entry.digest[:12]
 
 
 def _lines(data: bytes, first_line: int, last_line: int) -> str:

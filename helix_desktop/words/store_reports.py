@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
@@ -45,7 +46,7 @@ def repair_notice(report: RepairReport) -> StoreRepaired:
 def lost_content_text(content: LostContent) -> str:
     """Return the name of a content whose bytes are gone."""
     return escape_hidden_name(
-        " ".join(part for part in (content.digest[:12], content.tool, content.target) if part)
+        " ".join(part for part in (content.digest[:12], display_name(content.tool), content.target) if part)
     )
 
 

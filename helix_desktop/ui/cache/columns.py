@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
@@ -63,7 +64,7 @@ def tool_name(row: CacheRow) -> str:
     if row.state == "index":
         names = {"handover": tr("Handover"), "observations": tr("Noted facts"), "fold": tr("Note")}
         return names.get(row.tool, row.tool)
-    return tr("Argument") if row.tool == "argument" else row.tool
+    return tr("Argument") if row.tool == "argument" else display_name(row.tool)
 
 
 def tokens_text(row: CacheRow) -> str:
@@ -76,7 +77,7 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("Where the content is now")),
     Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
-    Column("target", text("Target"), 220, 0, "path", lambda row, _: row.target, stretch=3,
+    Column("target", text("Target"), 220, 0, "path", lambda row, _: row.target or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),
     Column("line", text("Content"), 170, 8, "mono-muted",
             lambda row, _: row.hit or row.first_line, stretch=4,

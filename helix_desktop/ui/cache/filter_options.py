@@ -10,6 +10,7 @@ import msgspec
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
@@ -90,7 +91,7 @@ def state_option(state: CacheState) -> FilterOption:
 
 def tool_option(tool: str) -> FilterOption:
     """Only what one tool gave."""
-    return FilterOption("tool", tool, _shorten(tool), {"tool": tool})
+    return FilterOption("tool", tool, _shorten(display_name(tool)), {"tool": tool})
 
 
 def target_option(target: str) -> FilterOption:

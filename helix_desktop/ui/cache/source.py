@@ -20,6 +20,7 @@ from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit, ContentKind, EntryFilter, EntrySort
 from helix_desktop.domain.store.entry_order import sort_position
@@ -232,7 +233,7 @@ class WorkspaceCacheSource:
             digest=entry.digest,
             state="damaged" if entry.digest in self.damaged else state,
             tool="argument" if entry.kind == "argument" else entry.tool,
-            target=f"{entry.tool} {entry.target}" if entry.kind == "argument" else entry.target,
+            target=f"{display_name(entry.tool)} {entry.target}" if entry.kind == "argument" else entry.target,
             first_line=_first_line(entry),
             size=entry.size,
             tokens=self._tokens(entry, ratio),

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from helix_desktop.domain.messages import display_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache.column_layout import ColumnLayout
@@ -237,7 +238,11 @@ class CacheTable(Themed, QTableView):
         if not 0 < count <= MAX_DRAGGED:
             return
         row = self._model.entry(self.currentIndex().row()) if count == 1 else None
-        name = f"{row.tool} {row.target}" if row is not None else tr.plural(count, "%n entry", "%n entries")
+        name = (
+            f"{display_name(row.tool)} {row.target}".strip()
+            if row is not None
+            else tr.plural(count, "%n entry", "%n entries")
+        )
         run_drag(self, self._model.mimeData(self.selectedIndexes()), name, self._theme)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

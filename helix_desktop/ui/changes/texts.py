@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
 from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -112,8 +113,9 @@ def who_text(capture: RecordedChanges) -> str:
         case "revert":
             return revert_name(capture.scope)
         case "command":
-            return _during_text((capture.target or capture.tool, *capture.others))
-    return _during_text((capture.tool, *capture.others)) if capture.others else capture.tool
+            return _during_text((capture.target or display_name(capture.tool), *capture.others))
+    tool = display_name(capture.tool)
+    return _during_text((tool, *capture.others)) if capture.others else tool
 
 
 def revert_name(scope: RevertScope) -> str:

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cleanup.entry_list import EntryList
@@ -122,7 +123,7 @@ class CleanupDialog(SizedDialog):
         show_text(self.shortfall, shortfall)
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
-            name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
+            name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]
             self.entry_list.add(name, (format_size(entry.size),))
         if count > _MAX_LISTED:
             self.entry_list.add(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))

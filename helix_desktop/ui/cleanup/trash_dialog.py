@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.ui.cleanup.entry_list import KEY_ROLE, EntryList
@@ -79,7 +80,7 @@ class TrashDialog(SizedDialog):
                 _session_text(session), ("", _deleted_text(session.trashed)), ("session", session.id)
             )
         for entry in trash.entries:
-            name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
+            name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]
             values = (format_size(entry.size), _deleted_text(entry.trashed))
             self.entry_list.add(name, values, ("", entry.digest))
         entries, sessions = len(trash.entries), len(trash.sessions)

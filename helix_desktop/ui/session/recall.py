@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart
@@ -159,5 +160,5 @@ async def _subject(workspace: OpenWorkspace, digests: Sequence[str]) -> str:
     if len(digests) > 1:
         return tr.plural(len(digests), "%n entry", "%n entries")
     entry = await workspace.store.entry(digests[0])
-    name = " ".join(part for part in (entry.tool, entry.target) if part) or digests[0][:12]
+    name = " ".join(part for part in (display_name(entry.tool), entry.target) if part) or digests[0][:12]
     return f"{escape_hidden_name(name)} · {format_size(entry.size)}"

@@ -6,6 +6,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import FormCard
 from helix_desktop.words.costs import cost_text
@@ -32,7 +33,7 @@ def form_card(
     return FormCard(
         recorded.seq,
         recorded.at,
-        ellipsize(" ".join(f"{event.name} {event.target}".split()), _NAME_CHARS),
+        ellipsize(" ".join(f"{display_name(event.name)} {event.target}".split()), _NAME_CHARS),
         "preview" if is_part else event.form,
         event.chosen,
         output_tokens(full, ratio) if full else 0,

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
@@ -76,7 +77,7 @@ class RedactionPresenter:
         target = ""
         if self._digest:
             entry = await self._workspace.store.entry(self._digest)
-            name = f"{entry.tool} {entry.target}".strip() or self._digest[:12]
+            name = f"{display_name(entry.tool)} {entry.target}".strip() or self._digest[:12]
             target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
         dialog.search_requested.connect(self._search)

@@ -156,7 +156,7 @@ class Preview(Themed, QWidget):
         self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
         self._target = TextLine("", 13, 600)
         self._target.elide = Qt.TextElideMode.ElideMiddle
-        self._tool = Pill("", "accent")
+        self._tool, self._is_tool_the_title = Pill("", "accent"), False
         self._sha = TextLine("", 11, role="faint", mono=True)
         self._sha.elide = Qt.TextElideMode.ElideMiddle
         self._shield = IconLabel("shield", px=15, color_token="muted")
@@ -206,10 +206,12 @@ class Preview(Themed, QWidget):
 
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")
-        title = row.target or row.first_line or tr("Output")
+        tool = tool_name(row) or tr("Output")
+        title = row.target or tool
         self._target.set_text(title)
         self.setAccessibleName(tr("Preview of {title}", title=title))
-        self._tool.set_text(tool_name(row) or tr("Output"))
+        self._tool.set_text(tool)
+        self._is_tool_the_title = title == tool
         self._sha.set_text(f"sha256 {row.digest}")
 
     def _update_facts(self) -> None:
@@ -262,7 +264,7 @@ class Preview(Themed, QWidget):
         for lesser, tool, recall in _COMPACT_STEPS:
             self.verify_button.setText(tr("Verify") if lesser else "")
             self.export_button.setText(tr("Save as…") if lesser else "")
-            self._tool.setVisible(tool)
+            self._tool.setVisible(tool and not self._is_tool_the_title)
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()

@@ -233,7 +233,7 @@ class ToolCard(RowItem):
 
     @property
     def _description(self) -> str:
-        return f"{self._tool.tool} {self._target}".strip()
+        return f"{display_name(self._tool.tool)} {self._target}".strip()
 
     def _expand_area(self, width: float) -> HitArea:
         """Return the bar, all of which opens the card."""

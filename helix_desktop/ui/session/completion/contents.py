@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import MIN_PREFIX
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.search_query import MAX_QUERY_LENGTH
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
@@ -89,7 +90,9 @@ async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:
 
 
 def _completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
-    title = " ".join(part for part in (row.tool, row.target) if part) or row.digest[:_HASH_DIGITS]
+    title = (
+        " ".join(part for part in (display_name(row.tool), row.target) if part) or row.digest[:_HASH_DIGITS]
+    )
     tokens = format_token_count(row.tokens)
     detail = " · ".join(
         part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part
