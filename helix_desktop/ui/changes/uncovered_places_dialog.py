@@ -42,7 +42,7 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
         self._lead = label("", "muted", wrap=True)
         self._page = QWidget()
         self._page.setObjectName("page")
-        self._column = column(margins=(2, 2, 10, 2), gap=6)
+        self._column = column(margins=(0, 0, 6, 0), gap=6)
         self._page.setLayout(self._column)
         scroll = ListScrollArea(self._page, tr("Places"))
         close = PushButton(tr("Close"), name="close")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -185,14 +185,12 @@ class EditDialog(Themed, SizedDialog):
             super().reject()
 
     def _lay_out(self) -> None:
-        scroll, page = FocusableScrollArea(), QWidget()
+        page = QWidget()
         page.setObjectName("page")
         set_margins(self._fields, 0, 0, 12, 0)
         page.setLayout(self._fields)
-        scroll.setWidget(page)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll = VerticalScrollArea(page)  # no stop of its own: its fields are
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setAccessibleName(tr("Sections"))
         compared = QWidget()
         compared.setLayout(column(self.counts, self.compared, gap=8))

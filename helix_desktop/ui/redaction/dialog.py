@@ -25,7 +25,7 @@ tr = Translator("Remove a secret")
 RedactStep: TypeAlias = Literal["ask", "searching", "found", "removing", "done"]
 
 _WIDTH, _TEXT_LINES = 560, 3
-_PAGE_WIDTH = 486  # of what is found, between the margins of dialog and card
+_PAGE_WIDTH = 498  # of what is found, between the margins of dialog and card
 _MIN_LINES = 3
 
 
@@ -58,22 +58,17 @@ class _ResultArea(ListScrollArea):
         super().__init__(page, tr("Result"))
         self._page = page
         page.setObjectName("page")
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
 
     def sizeHint(self) -> QSize:
         """Return the size of the whole page."""
-        return QSize(_PAGE_WIDTH, self._page.heightForWidth(_PAGE_WIDTH))
+        margins = self.viewportMargins()
+        room = _PAGE_WIDTH - margins.left() - margins.right()
+        return QSize(_PAGE_WIDTH, self._page.heightForWidth(room) + margins.top() + margins.bottom())
 
     def minimumSizeHint(self) -> QSize:
         """Return a height of some lines, or that of the page if it is less."""
         lines = self.fontMetrics().lineSpacing() * _MIN_LINES
         return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
-
-    def _on_range_changed(self, minimum: int, maximum: int) -> None:
-        """Take the keyboard only where there is something to scroll."""
-        is_scrolled = maximum > minimum
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_scrolled else Qt.FocusPolicy.NoFocus)
 
 
 class RedactDialog(Themed, TabsInReadingOrder, QDialog):
@@ -201,7 +196,7 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         what.addWidget(self.text_input)
         page = QWidget()
         page.setLayout(self._lines)
-        self._result = card(column(_ResultArea(page), margins=(14, 12, 14, 12)))
+        self._result = card(column(_ResultArea(page), margins=(8, 6, 8, 6)))
         self._warning = QWidget()
         warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
         face = row(

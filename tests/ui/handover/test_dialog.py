@@ -10,7 +10,7 @@ from hypothesis import given
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries import cut_points as cuts
@@ -18,6 +18,7 @@ from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.handover.compare_data import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft, handover_ranges
@@ -239,6 +240,20 @@ def test_esc_cancels_what_is_composed_in_any_section_and_leaves_the_editor_open(
         QTest.keyClick(section.editor, Qt.Key.Key_Escape)
         assert (section.editor.composition, section.text) == ("", before)
     assert editing.isVisible()
+    editing.done(0)
+
+
+def test_tab_goes_from_field_to_field_of_the_editor(qtbot: QtBot) -> None:
+    """The area around them was a stop, whose ring cut through the text."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    editing = edit_dialog(parent)
+    editing.resize(820, 480)
+    with qtbot.waitExposed(editing):
+        editing.show()
+    stops = list(tab_stops(editing))
+    assert set(stops) >= {section.editor for section in editing.sections}
+    assert not [stop for stop in stops if isinstance(stop, QScrollArea)]
     editing.done(0)
 
 

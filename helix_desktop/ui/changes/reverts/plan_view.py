@@ -46,7 +46,7 @@ class PlanView(Themed, QWidget):
         self._effects: list[TextLine] = []  # of the section that is being added
         self._page = QWidget()
         self._page.setObjectName("page")
-        self._column = column(margins=(2, 2, 10, 2), gap=4)
+        self._column = column(margins=(0, 0, 6, 0), gap=4)
         self._page.setLayout(self._column)
         self.setLayout(column(ListScrollArea(self._page, tr("Files"))))
 

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from helix_desktop.ui.design.focus import FocusableScrollArea
 
+_RING_PX = 6  # pixels that the ring of the keyboard needs around the rows
+
 if TYPE_CHECKING:
     _ScrollArea = QScrollArea
 else:
@@ -30,8 +32,9 @@ class KeepsPageWidth(_ScrollArea):
         page, hint = self.widget(), super().minimumSizeHint()
         if page is None:
             return hint
+        margins = self.viewportMargins()
         width = page.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
-        return QSize(width, hint.height())
+        return QSize(width + margins.left() + margins.right(), hint.height())
 
 
 class VerticalScrollArea(KeepsPageWidth, QScrollArea):
@@ -64,7 +67,7 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
 
 
 class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
-    """Scrolls a list of rows up and down, by keyboard too."""
+    """Scrolls a list of rows up and down, by keyboard too: a stop only where there is something to scroll."""
 
     def __init__(self, page: QWidget, name: str) -> None:
         """Take a page, which follows the width; `name` is what screen readers call it."""
@@ -73,3 +76,9 @@ class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(name)
+        self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
+
+    def _on_range_changed(self, minimum: int, maximum: int) -> None:
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if maximum > minimum else Qt.FocusPolicy.NoFocus)

@@ -1,0 +1,27 @@
+"""The files of a plan: where the keyboard stops among them."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QScrollArea, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.tab_order import tab_stops
+from tests.support.galleries.changes_gallery import make_rewind_dialog
+
+
+def test_the_files_are_a_stop_only_while_they_scroll_and_the_ring_cuts_through_none(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = make_rewind_dialog(parent)
+    dialog.resize(680, 900)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    area = dialog.files.findChild(QScrollArea)
+    assert isinstance(area, QScrollArea)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+    assert area not in list(tab_stops(dialog))
+    dialog.files.setMaximumHeight(60)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
+    assert area in list(tab_stops(dialog))
+    assert area.rect().adjusted(5, 5, -5, -5).contains(area.viewport().geometry()), "inside of the ring"
+    dialog.done(0)
