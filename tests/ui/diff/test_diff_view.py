@@ -11,11 +11,12 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.buttons import PushButton, TabButton
 from helix_desktop.ui.design.diff.line_layouts import LineLayout
 from helix_desktop.ui.design.diff.line_text import line_text
 from helix_desktop.ui.design.diff.row_heads import CollapsedRow
 from helix_desktop.ui.design.diff.view import DiffView
+from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.tab_order import tab_stops
@@ -83,6 +84,26 @@ def test_tab_goes_through_folds_and_hunks_from_above_also_after_scrolling(view: 
         tops = [head.mapTo(view.text, QPoint(0, 0)).y() for head in heads]
         assert tops
         assert tops == sorted(tops)
+
+
+def test_a_ring_shows_that_the_lines_have_the_keyboard(view: DiffView) -> None:
+    """The first row, and the one of a change that was reverted, have no mark of their own."""
+    view.activateWindow()
+    ring = view.text.findChild(FocusRing)
+    assert ring is not None
+    view.text.setFocus(Qt.FocusReason.MouseFocusReason)
+    assert not ring.isVisible(), "who clicked sees the line"
+    inline = next(button for button in view.findChildren(TabButton) if button.isChecked())
+    inline.setFocus(Qt.FocusReason.TabFocusReason)
+    view.text.setFocus(Qt.FocusReason.TabFocusReason)
+    assert ring.isVisible()
+    while not isinstance(focused := view.focusWidget(), PushButton) or focused.objectName() != "revert-hunk":
+        assert focused is not None
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    assert not ring.isVisible(), "on Revert"
+    view.show_diff(diff_contents(_AFTER, _AFTER + b"more\n"), "a/list.txt", can_revert_hunks=True)
+    assert view.text.hasFocus()
+    assert ring.isVisible()
 
 
 def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: DiffView) -> None:

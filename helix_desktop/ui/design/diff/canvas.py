@@ -17,6 +17,7 @@ from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, LineMarks, Row
 from helix_desktop.ui.design.diff.rows import DiffRows, Row, RowRange
 from helix_desktop.ui.design.diff.selection import DiffSelection, Side
 from helix_desktop.ui.design.diff.syntax import SyntaxRuns
+from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
@@ -50,6 +51,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._heads.revert_clicked.connect(self.hunk_revert_requested)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        FocusRing(self)  # the row of the keyboard may be one that has no mark of its own
         self._set_up_painter()
 
     @property

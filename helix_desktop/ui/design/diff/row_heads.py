@@ -138,7 +138,10 @@ class RowHeads(QObject):
         widget = self._in_sight.pop(key)
         focused, parent = QApplication.focusWidget(), self._viewport.parentWidget()
         if parent is not None and focused is not None and (focused is widget or widget.isAncestorOf(focused)):
-            parent.setFocus(Qt.FocusReason.OtherFocusReason)
+            is_by_keyboard = parent.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+            parent.setFocus(
+                Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
+            )
         widget.hide()
         self._free[key[0]].append(widget)
 
