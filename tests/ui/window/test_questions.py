@@ -122,7 +122,8 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         await until(lambda: has_keyboard(card.options[0]), "the first option has the keyboard")
         QTest.keyClick(card.options[0], Qt.Key.Key_Escape)
         assert has_keyboard(rig.composer.editor)
-        card.focus_first()
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
+        assert has_keyboard(card.options[0]), "as on the card of an approval"
         QTest.keyClick(card.options[0], Qt.Key.Key_Down)
         assert has_keyboard(card.options[1])
         QTest.keyClicks(card.options[1], "with")  # words go to the field, and to the record with the option

@@ -80,6 +80,7 @@ class QuestionItem(RowItem):
 
     def _arrange(self, width: float) -> float:
         height = self._card.fit(round(width))
+        self.backward_entry = self._card.stops[0].objectName()  # where its keys work, as on an approval
         self.hit_areas = [
             HitArea(stop.objectName(), FocusField(stop.objectName()), stop.accessibleName(), place)
             for stop, place in self._card.stop_places()
