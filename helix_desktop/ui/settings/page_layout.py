@@ -10,7 +10,7 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 
 
-def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabel]:
+def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScrollArea, QLabel]:
     """Return a scrolling settings page with a heading; returns it with the label of its lead sentence."""
     words = label(lead, "muted", wrap=True)
     if not lead:

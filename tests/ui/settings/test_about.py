@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
@@ -38,3 +39,23 @@ def test_it_displays_build_folder_and_licenses(qtbot: QtBot) -> None:
     assert about.licenses.text.toPlainText() == "Qt's terms"
     about.licenses.field.clear()
     assert listed.count() == 2
+
+
+def test_the_keyboard_alone_opens_no_terms(qtbot: QtBot) -> None:
+    """The text came with the keyboard, and moved the page by a line."""
+    about = AboutPage()
+    qtbot.addWidget(about)
+    about.resize(600, 400)
+    about.licenses.show_licenses(TERMS)
+    with qtbot.waitActive(about):
+        about.show()
+        about.activateWindow()
+    listed, width = about.licenses.list, about.licenses.width()
+    QTest.keyClick(about.licenses.field, Qt.Key.Key_Tab)
+    listed.setFocus(Qt.FocusReason.TabFocusReason)
+    assert about.licenses.text.isHidden()
+    QTest.keyClick(listed, Qt.Key.Key_Return)
+    assert about.licenses.text.toPlainText() == "The font's terms"
+    QTest.keyClick(listed, Qt.Key.Key_Down)
+    assert about.licenses.text.toPlainText() == "Qt's terms"
+    assert about.licenses.width() == width, "no scroll bar comes with the text"

@@ -38,7 +38,8 @@ class LicensesCard(QWidget):
         self._licenses: Sequence[License] = ()
         self.setLayout(column(self.field, self.list, self.count, self.text, gap=6))
         self.field.textChanged.connect(lambda _: self._show_list())
-        self.list.currentItemChanged.connect(lambda item, _: self._show_text(item))
+        self.list.itemSelectionChanged.connect(self._show_selected)  # the keyboard alone selects none
+        self.list.itemActivated.connect(lambda item: item.setSelected(True))
 
     @property
     def is_filled(self) -> bool:
@@ -65,6 +66,9 @@ class LicensesCard(QWidget):
             else tr.plural(total, "%n component", "%n components")
         )
         self._show_text(None)
+
+    def _show_selected(self) -> None:
+        self._show_text(next(iter(self.list.selectedItems()), None))
 
     def _show_text(self, item: QListWidgetItem | None) -> None:
         selected = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
