@@ -6,9 +6,8 @@ import msgspec
 
 
 class HistoryTotals(msgspec.Struct, frozen=True):
-    """What a file history holds: versions of files, bytes, those stored, and those of its files on disk.
+    """What a file history holds: contents, their bytes, those stored, and those of its files on disk.
 
-    `contents` counts the versions; the sizes are those of all that is stored, with the lists of changes.
     `tree_size` is what of the stored bytes the workspace's files need as they are now.
     """
 
@@ -20,11 +19,10 @@ class HistoryTotals(msgspec.Struct, frozen=True):
 
 
 class HistoryCleanup(msgspec.Struct, frozen=True):
-    """What a clean-up removes, or would: versions of files, stored bytes, and captures of deleted sessions.
+    """What a clean-up removes, or would: contents with their stored bytes, and captures of deleted sessions.
 
-    `contents` counts the versions; `stored_size` is also that of the lists of these captures. `over_quota`
-    counts the versions that captures still name: the changes stay listed, and can't be undone. `short` is by
-    how many bytes the quota is missed all the same, because the workspace's own files need it.
+    `over_quota` counts the contents that captures still name: the changes stay listed, and can't be undone.
+    `short` is by how many bytes the quota is missed all the same, because the workspace's own files need it.
     """
 
     captures: int = 0

@@ -102,14 +102,6 @@ class CaptureRows:
         with self._connection.reading():
             return {blob(digest).hex() for (digest,) in rows}
 
-    def count_lists(self) -> int:
-        """Return how many of the stored contents are lists of changes, and no versions of files."""
-        [(count,)] = self._connection.query(
-            "SELECT count(*) FROM contents WHERE digest IN (SELECT changes FROM captures)"
-        )
-        with self._connection.reading():
-            return int(count)
-
     def replace(self, capture: Capture) -> None:
         """Replace what is stored of a capture."""
         self._connection.execute(

@@ -26,16 +26,12 @@ _AT_ONCE = 500  # contents removed in one transaction: other processes wait for 
 
 
 class HistoryPlan(msgspec.Struct, frozen=True):
-    """What a clean-up would remove: captures by their ids, unnamed contents, and those over the quota.
-
-    `lists` are the digests of what is no version of a file: the lists of the captures.
-    """
+    """What a clean-up would remove: captures by their ids, unnamed contents, and those over the quota."""
 
     capture_ids: tuple[str, ...] = ()
     unnamed: tuple[ContentRow, ...] = ()
     over_quota: tuple[ContentRow, ...] = ()
     short: int = 0
-    lists: frozenset[bytes] = frozenset()
 
     @property
     def contents(self) -> tuple[ContentRow, ...]:
@@ -45,14 +41,14 @@ class HistoryPlan(msgspec.Struct, frozen=True):
     def first(self, contents: int) -> HistoryPlan:
         """Return the plan with so many of its contents."""
         over_quota = self.over_quota[: max(0, contents - len(self.unnamed))]
-        return HistoryPlan(self.capture_ids, self.unnamed[:contents], over_quota, self.short, self.lists)
+        return HistoryPlan(self.capture_ids, self.unnamed[:contents], over_quota, self.short)
 
     @property
     def result(self) -> HistoryCleanup:
         """What it comes to."""
         return HistoryCleanup(
             len(self.capture_ids),
-            sum(row.digest not in self.lists for row in self.contents),
+            len(self.contents),
             sum(row.stored_size for row in self.contents),
             len(self.over_quota),
             self.short,
@@ -81,7 +77,6 @@ def plan_clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, 
         tuple(unnamed),
         tuple(over_quota),
         max(0, size - quota) if quota else 0,
-        frozenset(bytes.fromhex(capture.changes) for capture in captures if capture.id in gone),
     )
 
 
