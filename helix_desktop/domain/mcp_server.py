@@ -30,7 +30,8 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     `cwd` empty: the workspace's folder. Of `secret_env` and `secret_headers` only the names stand here, the
     values in the keychain. `off` names tools that are not exposed; `approved` is the fingerprint agreed to.
-    `quiet_s` is how long a call may go without a sign of life.
+    `quiet_s` is how long a call may go without a sign of life. `known_tools` are those that it offered last,
+    by its own names.
     """
 
     name: str
@@ -46,6 +47,7 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     off: tuple[str, ...] = ()
     approved: str = ""
     quiet_s: int = 60
+    known_tools: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:

@@ -101,6 +101,23 @@ class Hub:
         """The servers, running or not, in the order of the record."""
         return self._configs
 
+    @property
+    def configs_with_tools(self) -> tuple[McpServerConfig, ...]:
+        """The servers, each with the tools that it offers now; one that offers none keeps those it had."""
+        return tuple(map(self._with_tools, self._configs))
+
+    def _with_tools(self, config: McpServerConfig) -> McpServerConfig:
+        actor = self._actors.get(config.name)
+        names = actor.tool_names if actor is not None else ()
+        return msgspec.structs.replace(config, known_tools=names) if names else config
+
+    def replace_configs(self, configs: tuple[McpServerConfig, ...]) -> None:
+        """Replace the servers by the same with other known tools: nothing is started or ended."""
+        self._configs = configs
+        for config in configs:
+            if config.name in self._actors:
+                self._actors[config.name].config = config
+
     def actor(self, name: str) -> ServerActor | None:
         """Return the actor of a server that runs or is to run; None if there is none."""
         return self._actors.get(name)

@@ -118,7 +118,7 @@ class ServerActor:
     async def run(self) -> None:
         """Connect, and again whenever the connection is lost, until cancelled."""
         failures = 0
-        self._known_tools = frozenset(tool.tool for tool in self.tools)
+        self._known_tools = frozenset((*self.config.known_tools, *(tool.tool for tool in self.tools)))
         loop = asyncio.get_running_loop()
         while True:
             started_at_s = loop.time()
@@ -152,6 +152,11 @@ class ServerActor:
                     self.retry()
                     await self._ready_or_failed.wait()
         return self.is_up
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The server's own names of the tools that it offers, in order."""
+        return tuple(sorted(tool.tool for tool in self.tools if not tool.rejection))
 
     @property
     def tool_digests(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.domain.permissions.rules import mcp_change
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
@@ -29,6 +30,7 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 tr = Translator("MCP")
 text = TextContext("MCP")
 replace = msgspec.structs.replace
+log = logging.getLogger(__name__)
 
 TEST_LIMIT_S = START_TIMEOUT_S
 """A test of a server ends after this long."""
@@ -64,8 +66,27 @@ class McpServerService:
         context = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
         hub = self._hubs[workspace_id] = Hub(context, self._scope.start, lambda: self._notify(workspace_id))
         tools = Toolset(own_tools, hub)
-        hub.on_tools_changed = tools.refresh
+
+        async def on_tools_changed() -> None:
+            await tools.refresh()
+            self._remember_tools(workspace_id, hub)
+
+        hub.on_tools_changed = on_tools_changed
         return tools
+
+    def _remember_tools(self, workspace_id: str, hub: Hub) -> None:
+        """Save which tools the servers offer, so that new ones are told apart at the next start."""
+        if hub.configs != self.configs(workspace_id):
+            return  # somebody else has changed the record: it is read soon
+        with_tools = hub.configs_with_tools
+        if with_tools == hub.configs:
+            return
+        try:
+            self._registry.change(workspace_id, servers=with_tools)
+        except HelixError as error:
+            log.warning("the tools of the MCP servers are not remembered: %s", error)
+            return
+        hub.replace_configs(with_tools)
 
     def start(self, workspace_id: str) -> None:
         """Start the servers of an open workspace in the background; without trust, stop them."""
@@ -122,7 +143,11 @@ class McpServerService:
         ]
         await self._secrets_of(workspace_id).delete(name, removed)
         await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
-        changed = _with_consent(replace(draft.config, off=previous.off, enabled=previous.enabled))
+        is_same = draft.config.fingerprint == previous.fingerprint
+        known_tools = previous.known_tools if is_same else ()
+        changed = _with_consent(
+            replace(draft.config, off=previous.off, enabled=previous.enabled, known_tools=known_tools)
+        )
         await self._save(
             workspace_id,
             [changed if config.name == name else config for config in configs],

@@ -155,6 +155,24 @@ async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path:
         assert "mcp-new-tools" not in rig.window.banners.banner_ids(), "said once"
 
 
+async def test_new_tools_are_announced_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
+    """A server may have been updated between two runs; its first tools are no news."""
+    async with window_with_calls(qapp, tmp_path, raw_server(name="box")) as rig:
+        identity = rig.workspace.id
+        (config,) = rig.wiring.services.registry.get(identity).servers
+        assert "echo" in config.known_tools
+        assert "mcp-new-tools" not in rig.window.banners.banner_ids()
+    (tmp_path / "project" / "extended").touch()
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await until(lambda: "mcp-new-tools" in rig.window.banners.banner_ids(), "the notice")
+        assert "box has 2 new tools." in rig.banner_text()
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await rig.wiring.services.mcp_servers._hubs[identity].wait_settled(30)
+        assert "mcp-new-tools" not in rig.window.banners.banner_ids(), "they are known by now"
+
+
 async def test_plan_mode_asks_for_tools_that_only_read(qapp: QApplication, tmp_path: Path) -> None:
     """The others are refused as our own are, and all are sent, so that the request's start stays as it is."""
     calls = (
