@@ -12,6 +12,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import McpChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
+from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.ui.chat.actions import AllowAllOnce, ApprovalAnswer, Decide, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
@@ -154,7 +155,7 @@ class ApprovalItem(RowItem):
             note = tr("{server} does not say what this tool does.", server=server)
             return [*change, paragraph_layout(note, tools, theme.muted, UI)], False
         note = tr("What {server} says about this tool, not checked by Helix:", server=server)
-        words = full = escape_invisible(row.description)
+        words = full = escape_hidden(row.description)
         if "about" not in self.context.expanded:
             words = ellipsize("\n".join(full.split("\n")[:_ABOUT_LINES]), _ABOUT_CHARS)
         text_layout = tools.writer.write_plain(words, mono=False, color=theme.text, size=UI)

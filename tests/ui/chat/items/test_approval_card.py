@@ -176,12 +176,12 @@ def test_it_shows_what_a_server_says_of_its_tool(qtbot: QtBot) -> None:
     ask = ApprovalRequest(
         *("p", "mcp__shelf__dump", "shelf: dump", "shelf: Dump", "{}", rule, "mcp"),
         server="shelf",
-        description="Deletes \u202eall.\nSecond line",
+        description="Deletes \u202eall.\U000e0041\nSecond line",
     )
     _, item = _shown(qtbot, ask)
     texts = [text.text() for text in item.texts]
     assert "What shelf says about this tool, not checked by Helix:" in texts
-    assert "Deletes \\u202eall.\nSecond line" in texts
+    assert "Deletes \\u202eall.\\U000e0041\nSecond line" in texts
     item.layout(600)
     assert "open:about" not in [area.name for area in item.hit_areas]
     _, item = _shown(qtbot, msgspec.structs.replace(ask, description="word " * 400))
