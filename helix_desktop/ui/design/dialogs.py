@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QFileDialog, QLineEdit, QWidget
+from shiboken6 import isValid
 
 from helix_desktop import APP_NAME
 from helix_desktop.domain.errors import HelixError
@@ -26,6 +27,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
 
+_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 _WIDTH_PX = 420
 _LAST_FOLDER = "last_folder"
 """Property of a window: the folder of the file that was chosen last, as a string."""
@@ -144,11 +146,52 @@ async def exec_async(dialog: QDialog) -> bool:
             done.set_result(result == QDialog.DialogCode.Accepted.value)
 
     dialog.finished.connect(settle)
+    keeper = _KeyboardSign(dialog)
     try:
         dialog.open()
         return await done
     finally:
         _close(dialog)
+        keeper.give_back()
+
+
+class _KeyboardSign(QObject):
+    """Keeps what says that a window is used by the keyboard while a dialog is open over it.
+
+    Qt takes it away when the window becomes active again: what has the focus there would have no ring.
+    """
+
+    def __init__(self, dialog: QDialog) -> None:
+        opener = dialog.parentWidget()
+        window = opener.window() if opener is not None else None
+        is_by_keyboard = window is not None and window.testAttribute(_BY_KEYBOARD)
+        self._window = window if is_by_keyboard else None
+        super().__init__(self._window)
+
+    def give_back(self) -> None:
+        """Let the window show its focus as before: now, and when it becomes active."""
+        window = self._window
+        if window is None or not isValid(window):
+            return
+        if window.isActiveWindow():
+            self._show()
+        else:
+            window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Wait for the window; its focus comes right after it."""
+        if event.type() == QEvent.Type.WindowActivate:
+            watched.removeEventFilter(self)
+            QTimer.singleShot(0, self, self._show)
+        return False
+
+    def _show(self) -> None:
+        assert self._window is not None  # else it waits for none
+        self._window.setAttribute(_BY_KEYBOARD)
+        focused = self._window.focusWidget()
+        if focused is not None:
+            (focused.viewport() if isinstance(focused, QAbstractScrollArea) else focused).update()
+        self.deleteLater()
 
 
 def _close(dialog: QDialog) -> None:

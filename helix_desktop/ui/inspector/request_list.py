@@ -144,7 +144,7 @@ class RequestDelegate(QStyledItemDelegate):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.covered_row, self.covered_px = -1, 0  # the row with buttons at its end: nothing peeks out there
+        self.covered_row, self.covered_px = -1, 0  # the row with buttons on its second line
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
@@ -177,7 +177,7 @@ class RequestDelegate(QStyledItemDelegate):
         self._paint_icon(painter, rect, row.kind)
         middle = rect.top() + rect.height() / 2
         covered = self.covered_px if index.row() == self.covered_row else 0
-        self._paint_first_line(painter, rect, middle, row, covered)
+        self._paint_first_line(painter, rect, middle, row)
         self._paint_second_line(painter, rect, middle, row, covered)
         painter.restore()
 
@@ -203,11 +203,9 @@ class RequestDelegate(QStyledItemDelegate):
         picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), side, ratio)
         draw_pixmap(painter, rect.left() + _PAD, rect.top() + (rect.height() - side) // 2, picture)
 
-    def _paint_first_line(
-        self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
-    ) -> None:
-        tokens = "" if covered else row.tokens_text
-        width = covered or self._small_metrics.horizontalAdvance(tokens)
+    def _paint_first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
+        tokens = row.tokens_text
+        width = self._small_metrics.horizontalAdvance(tokens)
         painter.setFont(self._small)
         painter.setPen(QColor(self._theme.muted))
         right = rect.right() - _PAD

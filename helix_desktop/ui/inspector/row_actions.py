@@ -33,7 +33,7 @@ _ICONS: dict[RowAction, str] = {
     "include": "undo-2",
 }
 """The actions with a button: a click on the row itself shows it, the menu has all."""
-_EDGE, _GAP = 26, 1  # pixels of a button, and between two
+_EDGE, _GAP, _AROUND = 19, 4, 1  # pixels of a button, between two, and around them: one line of a row
 
 
 def action_text(action: RowAction, row: WindowRow) -> str:
@@ -67,8 +67,14 @@ def action_key(action: RowAction) -> str:
 
 def change_price_text(saved: int, resent: int) -> str:
     """Return what a change of one row saves with every request, and what it sends again once."""
-    less = tr("Saves {tokens} in every later request.", tokens=format_token_count(saved))
-    if saved <= 0:
+    if saved > 0:
+        less = tr("Saves {tokens} in every later request.", tokens=format_token_count(saved))
+    elif saved < 0:
+        less = tr(
+            "Adds {tokens} to every later request: the line in its place is longer.",
+            tokens=format_token_count(-saved),
+        )
+    else:
         less = tr("This saves no tokens: the line in its place is as long.")
     if not resent:
         return less
@@ -88,7 +94,7 @@ def _resent_text(resent: int) -> str:
 
 
 class RowButtons(Themed, QWidget):
-    """The buttons of one row, over its end."""
+    """The buttons of one row, over the end of its second line: its tokens stay in sight."""
 
     triggered = Signal(str, object)  # RowAction, WindowRow
     left = Signal()  # the mouse or the keyboard left it
@@ -98,11 +104,11 @@ class RowButtons(Themed, QWidget):
         self.setObjectName("row_buttons")
         self._row: WindowRow | None = None
         self._line = QHBoxLayout(self)
-        self._line.setContentsMargins(4, 2, 4, 2)
+        self._line.setContentsMargins(4, _AROUND, 4, _AROUND)
         self._line.setSpacing(_GAP)
         self._buttons: dict[RowAction, IconButton] = {}
         for action, icon in _ICONS.items():
-            button = IconButton(icon, "", px=14, edge=_EDGE)
+            button = IconButton(icon, "", px=13, edge=_EDGE)
             button.setObjectName(f"row_{action}")
             button.clicked.connect(lambda _=False, action=action: self.triggered.emit(action, self._row))
             button.installEventFilter(self)
@@ -122,8 +128,8 @@ class RowButtons(Themed, QWidget):
             if action in actions:
                 button.set_tip(action_text(action, row))
         width = len(actions) * (scaled(_EDGE) + _GAP) + 8
-        height = scaled(_EDGE) + 4
-        place = QRect(rect.right() - width - 9, rect.center().y() - height // 2, width, height)
+        height = scaled(_EDGE) + 2 * _AROUND
+        place = QRect(rect.right() - width - 9, rect.bottom() - height - 2, width, height)
         self.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
         self.show()
         self.raise_()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
@@ -158,6 +158,23 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with qtbot.assertNotEmitted(pane.action_triggered):
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
+
+
+def test_the_buttons_of_a_row_leave_its_name_and_tokens_in_sight(pane: Inspector) -> None:
+    """They stand on its second line."""
+    requests = pane.requests
+    at = next(at for at, row in enumerate(inspector_state().rows) if row.kind == "output")
+    requests.setFocus()
+    pictures = []
+    for is_read_only in (False, True):
+        requests.is_read_only = is_read_only
+        requests.setCurrentIndex(QModelIndex())
+        requests.setCurrentIndex(requests.model().index(at, 0))
+        assert requests.buttons.isHidden() is is_read_only
+        line = requests.visualRect(requests.currentIndex())
+        line.setHeight(line.height() * 2 // 5)  # without the tails of letters
+        pictures.append(requests.viewport().grab(line).toImage())
+    assert pictures[0] == pictures[1]
 
 
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:

@@ -247,6 +247,17 @@ async def test_no_session_is_at_the_end_of_a_budget_that_was_lifted(
             press_action(rig.chat.view, rig.rows(NoticeRow)[0], "continue")
             await until(lambda: len(rig.events(TurnEnded)) == 2, "the end of the next turn")
             assert rig.events(TurnEnded)[-1].how == "done"
+            await _check_past_end(rig)
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await _check_past_end(rig)
+
+
+async def _check_past_end(rig: WindowRig) -> None:
+    """The card of the turn that a later message went on from asks for nothing."""
+    await until(lambda: rig.rows(NoticeRow), "the card")
+    (notice,) = [row for row in rig.rows(NoticeRow) if "used up" in row.what]
+    assert (notice.level, notice.fix, notice.actions) == ("info", "", ())
 
 
 def _spent_places(rig: WindowRig) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
@@ -56,10 +56,15 @@ def select(rig: WindowRig, kind: str) -> None:
     requests.setCurrentIndex(requests.entries.index(place))
 
 
+def question(rig: WindowRig) -> list[QuestionDialog]:
+    """Return the question that stands over the window, if there is one."""
+    return [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
+
+
 async def answer(rig: WindowRig, button: str) -> str:
     """Answer the question that stands over the window; return its words."""
-    await until(lambda: [d for d in rig.window.findChildren(QuestionDialog) if d.isVisible()], "the question")
-    dialog = next(d for d in rig.window.findChildren(QuestionDialog) if d.isVisible())
+    await until(lambda: question(rig), "the question")
+    (dialog,) = question(rig)
     press(dialog, button)
     return dialog.windowTitle()
 
@@ -71,6 +76,7 @@ async def test_rows_count_exclude_cache_and_recall(qapp: QApplication, tmp_path:
         await _check_the_keyboard(rig)
         await _check_a_marker(rig)
         await _check_exclusion(rig)
+        await _check_a_longer_line(rig)
         await _check_recall_from_the_cache(rig)
 
 
@@ -115,6 +121,30 @@ async def _check_exclusion(rig: WindowRig) -> None:
         await until(lambda: not rig.conversation.session.transcript.rewrites.excluded, "undone")
         after = rig.conversation.window.measure()[0].request
         assert after.messages[: len(before.messages)] == before.messages
+
+
+async def _check_a_longer_line(rig: WindowRig) -> None:
+    """Of what is shorter than the line in its place it says before what that costs; the ring stays."""
+    async with ChatServer(reader) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+        await rig.run_turn("Read it")
+        await until(lambda: row(rig, "user").can_exclude, "the row of the message")
+        before = row(rig, "user").tokens
+        select(rig, "user")
+        rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
+        await until(lambda: question(rig), "the question")
+        words = [label.text() for label in question(rig)[0].findChildren(QLabel)]
+        await answer(rig, "exclude")
+        await until(lambda: row(rig, "user").state == "excluded", "the excluded row")
+        added = row(rig, "user").tokens - before
+        cost = f"Adds {added} tokens to every later request: the line in its place is longer."
+        assert any(text.startswith(cost) for text in words), words
+        rig.window.activateWindow()
+        await until(rig.views.inspector.requests.hasFocus, "the keyboard in the list again")
+        is_by_keyboard = Qt.WidgetAttribute.WA_KeyboardFocusChange
+        await until(lambda: rig.window.testAttribute(is_by_keyboard), "the ring again")
 
 
 async def _check_a_marker(rig: WindowRig) -> None:

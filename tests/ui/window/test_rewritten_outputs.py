@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.log.window_layout import PinnedCopy
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.ui.chat.actions import ReadOriginal, ShowInChat
+from helix_desktop.ui.chat.actions import ReadOriginal
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from tests.support.model_servers.chat_server import (
     Call,
@@ -99,10 +99,19 @@ async def _check_a_pin(rig: WindowRig) -> None:
     ]
     assert [copy.item.seq for copy in copies] == [card(rig, "part0.txt").answer_seq]
     pinned = rig.rows(DividerRow)[-1]
-    assert (pinned.kind, pinned.actions) == ("pin", (ShowInChat(card(rig, "part0.txt").answer_seq),))
+    assert pinned.kind == "pin"
+    assert action_names(pinned) == ("show", "undo")
     rig.window.show_page("cache")
     press_action(rig.chat.view, pinned, "show")
     assert rig.window.page() == "chat"
+
+    press_action(rig.chat.view, pinned, "undo")
+    await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
+    assert rig.conversation.window.measure()[0] == before
+    *_, former, unpinned = [row for row in rig.rows(DividerRow) if row.kind == "pin"]
+    assert (action_names(former), action_names(unpinned)) == (("show",), ("show", "undo"))
+    press_action(rig.chat.view, unpinned, "undo")
+    await until(lambda: card(rig, "part0.txt").badge == "pinned", "pinned again")
 
     press_action(rig.chat.view, card(rig, "part0.txt"), "unpin")
     await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
@@ -117,7 +126,7 @@ async def _check_links(rig: WindowRig) -> None:
     await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
 
     press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
-    assert rig.window.page() == "cache"
+    await until(lambda: rig.window.page() == "cache", "the cache")
     digest = card(rig, "part0.txt").digest
     await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
     press_action(rig.chat.view, card(rig, "part1.txt"), "recall")

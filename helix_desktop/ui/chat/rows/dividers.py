@@ -38,10 +38,12 @@ from helix_desktop.ui.chat.actions import (
     EditHandover,
     OpenChanges,
     OpenVersion,
+    Pin,
     Redo,
     ShowInChat,
     ShowInTimeline,
     Undo,
+    Unpin,
 )
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
@@ -80,6 +82,7 @@ class Dividers:
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._topics: set[str] = set()  # that have a row
         self._forms: dict[int, FormChosen] = {}  # by the seq of their event
+        self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
         self._mode: PermissionMode = "ask"
         self._mode_before: PermissionMode | None = None  # the mode changes since the last message
         self._mode_key: RowKey | None = None  # of their row
@@ -109,6 +112,8 @@ class Dividers:
             self._rows[recorded.seq] = row
         if isinstance(recorded.event, FormChosen):
             self._forms[recorded.seq] = recorded.event
+        if isinstance(recorded.event, Pinned | Unpinned):
+            self._pins[recorded.event.target] = recorded.seq
         return row
 
     def end_mode_changes(self, event: Event) -> None:
@@ -143,12 +148,15 @@ class Dividers:
         """Return the dividers that other rewrites touched: undone, redone, replaced or inside a later one."""
         rows: list[DividerRow] = []
         rewrites, around = transcript.rewrites, covers_around(transcript)
+        pins = {seq: target for target, seq in self._pins.items()}
         for seq, row in self._rows.items():
             undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
             undone = undone and not rewrites.replaced_by(seq)
             actions: list[ButtonAction] = [
-                action for action in row.actions if not isinstance(action, Undo | Redo)
+                action for action in row.actions if not isinstance(action, Undo | Redo | Pin | Unpin)
             ]
+            if seq in pins:
+                actions.append(Unpin(pins[seq]) if pins[seq] in rewrites.pinned else Pin(pins[seq]))
             inside = _cover_name(around[seq], transcript) if seq in around else ""
             if transcript.can_undo(seq) and not inside:
                 actions.append(Undo(seq))

@@ -97,7 +97,11 @@ class TurnEnds:
         end, self._end = self._end, None
         if new_turn:
             self._attempts = 0
-        return [replace(end, actions=())] if end is not None and end.actions else []
+        if end is None or not end.actions:
+            return []
+        if self._limited is not None:  # another message went on
+            end = replace(_lifted_row(*self._limited), fix="")
+        return [replace(end, actions=())]
 
 
 def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRow | None:

@@ -70,9 +70,11 @@ class InspectorActions(QObject):
     def _show_place(self, seq: int) -> None:
         """Show an event's place, and leave the keyboard in the list: a page that is shown takes it."""
         focused = QApplication.focusWidget()
+        is_by_keyboard = self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         self._show_event(seq)
         if focused is not None and self._inspector.isAncestorOf(focused):
-            focused.setFocus(Qt.FocusReason.OtherFocusReason)
+            reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
+            focused.setFocus(reason)
 
     async def _recall_entry(self, digest: str) -> None:
         """Ask, with the cost, whether to send a cached content in full again where it stands, and do it.
