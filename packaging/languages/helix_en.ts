@@ -19773,13 +19773,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/completion/models.py" />
+            <source>In use</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/slash_commands.py" />
             <source>It was typed with {arguments}.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/completion/models.py" />
+            <source>Models</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/completion/commands.py" />
             <source>No matching commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/completion/models.py" />
+            <source>No matching models</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19860,6 +19875,11 @@
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Stop the agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/completion/models.py" />
+            <source>The workspace's default model</source>
             <translation type="unfinished" />
         </message>
         <message>

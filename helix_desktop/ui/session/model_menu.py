@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.config.settings import Settings
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.session.composer.controller import SESSION_MODEL
@@ -77,6 +78,20 @@ def model_menu(
     return menu
 
 
+def model_labels(settings: Settings) -> tuple[str, ...]:
+    """Return the labels of all models that the settings name."""
+    return tuple(
+        f"{provider.name}/{name}"
+        for provider in settings.providers
+        for name in dict.fromkeys(
+            (
+                *([provider.default_model] if provider.default_model else []),
+                *(entry.name for entry in provider.models),
+            )
+        )
+    )
+
+
 def find_model(query: str, labels: Sequence[str]) -> str:
     """Return the label that was meant: it, or the only one with these words in it; empty: the default.
 
@@ -85,7 +100,7 @@ def find_model(query: str, labels: Sequence[str]) -> str:
     needles = query.casefold().split()
     if needles == [WORKSPACE_DEFAULT]:
         return ""
-    found = [label for label in labels if all(needle in label.casefold() for needle in needles)]
+    found = [label for label in labels if _has_words(label, needles)]
     exact = [
         label for label in found if query.casefold() in (label.casefold(), *label.casefold().split("/", 1))
     ]
@@ -106,6 +121,19 @@ def find_model(query: str, labels: Sequence[str]) -> str:
         _text("Type more of its name."),
         remedies=("choose_model",),
     )
+
+
+def matching_models(query: str, labels: Sequence[str]) -> list[str]:
+    """Return the labels with all words of a query in them, those that begin with it first."""
+    needles = query.casefold().split()
+    found = [label for label in labels if _has_words(label, needles)]
+    names = {label: (label.casefold(), label.casefold().partition("/")[2]) for label in found}
+    typed = query.casefold().strip()
+    return sorted(found, key=lambda label: not any(name.startswith(typed) for name in names[label]))
+
+
+def _has_words(label: str, needles: Sequence[str]) -> bool:
+    return all(needle in label.casefold() for needle in needles)
 
 
 def _display_label(label: str) -> str:

@@ -46,6 +46,33 @@ async def test_prompt_files_and_built_in_commands_are_typed(qapp: QApplication, 
         await rig.open_folder("files")
         await rig.use_server(server)
         await _check_prompt_files(rig, server)
+        await rig.open_folder("models")
+        await rig.use_server(server)
+        await _check_models(rig)
+
+
+async def _check_models(rig: WindowRig) -> None:
+    """Behind `/model ` the models are offered, also where the command itself was completed."""
+    editor = rig.composer.editor
+    label = rig.conversation.model.label
+    QTest.keyClicks(editor, "/model ")
+    await until(lambda: _titles(rig) == [label, "demo/offline", "default"], "all models")
+    QTest.keyClicks(editor, "off")
+    await until(lambda: _titles(rig) == ["demo/offline"], "those with these letters")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert rig.composer.text() == "/model demo/offline "
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    await until(lambda: rig.conversation.model.demo, "the demo model")
+    QTest.keyClicks(editor, "/model")
+    await until(lambda: _titles(rig)[:1] == ["/model"], "the command alone")
+    QTest.keyClick(editor, Qt.Key.Key_Tab)
+    await until(lambda: "default" in _titles(rig), "its models")
+    QTest.keyClicks(editor, "defau")
+    await until(lambda: _titles(rig) == ["default"], "the default")
+    QTest.keyClick(editor, Qt.Key.Key_Tab)
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    await until(lambda: rig.conversation.model.label == label, "the workspace's default")
+    assert rig.conversation.session.transcript.chosen_model == ""
 
 
 async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:

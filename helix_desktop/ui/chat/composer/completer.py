@@ -121,10 +121,13 @@ class Completer(QObject):
         return True
 
     def _on_typed(self, text: str) -> None:
-        if self._word is not None or not any(source.trigger in text for source in self._sources):
+        if self._word is not None or not any(source.trigger[-1] in text for source in self._sources):
             return
         word = self._word_at_cursor()
-        if word is not None and word.start >= self._editor.textCursor().position() - count_units(text):
+        if word is None:
+            return
+        trigger_end = word.start + count_units(word.source.trigger)
+        if trigger_end > self._editor.textCursor().position() - count_units(text):
             self._ask(word)
 
     def _on_cursor_moved(self) -> None:
@@ -289,6 +292,8 @@ class Completer(QObject):
         self._editor.setTextCursor(cursor)
         self._editor.setFocus()
         word.source.accept(completion)
+        if is_word:
+            self.open_here()  # the arguments of a command
 
     def _announce(self, text: str) -> None:
         announce(self._editor, text)

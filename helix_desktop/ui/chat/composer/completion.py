@@ -29,11 +29,11 @@ class CompletionItem:
 
 
 class CompletionSource(Protocol):
-    """Completes what begins with one character, typed at the start of a word."""
+    """Completes what begins with a trigger, typed at the start of a word."""
 
     @property
     def trigger(self) -> str:
-        """The character."""
+        """A character, or a command and the space behind it, whose arguments are completed."""
         ...
 
     @property
@@ -86,7 +86,7 @@ def find_typed_word(line: str, is_first_line: bool, sources: Iterable[Completion
         start = _trigger_before(line, source.trigger)
         if start < 0 or (source.only_at_start and not (is_first_line and not start)):
             continue
-        query = line[start + 1 :]
+        query = line[start + len(source.trigger) :]
         if source.takes(query):
             return TypedWord(source, start, query)
     return None
@@ -96,7 +96,7 @@ def _trigger_before(line: str, trigger: str) -> int:
     """Return where the trigger of the last word is; -1 if there is none."""
     start = line.rfind(trigger)
     while start >= 0:
-        if (start == 0 or _may_stand_before(line[start - 1])) and _is_one_word(line[start + 1 :]):
+        if (start == 0 or _may_stand_before(line[start - 1])) and _is_one_word(line[start + len(trigger) :]):
             return start
         start = line.rfind(trigger, 0, start)
     return -1

@@ -13,6 +13,7 @@ from helix_desktop.ui.session.completion.commands import CommandCompletions
 from helix_desktop.ui.session.completion.contents import ContentCompletions
 from helix_desktop.ui.session.completion.files import FileCompletions
 from helix_desktop.ui.session.completion.mentions import FileMentions
+from helix_desktop.ui.session.completion.models import ModelCompletions
 from helix_desktop.ui.session.completion.sent_messages import sent_messages
 from helix_desktop.ui.session.composer.controller import ComposerController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -43,7 +44,8 @@ class ComposerCompletions(QObject):
         contents = ContentCompletions(
             workspace, conversation, lambda digest: start(self._attach_content(digest), "attach")
         )
-        for source in (self.files, contents, commands):
+        models = ModelCompletions(lambda: context.services.settings, conversation)
+        for source in (self.files, contents, commands, models):
             composer.completer.add_source(source, start)
         composer.history.set_source(lambda: sent_messages(conversation()))
         composer.editor.typed.connect(lambda _: self.files.prepare())

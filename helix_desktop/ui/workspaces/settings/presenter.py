@@ -18,7 +18,13 @@ from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
-from helix_desktop.ui.session.model_menu import ADD_PROVIDER, DEMO_LABEL, find_model, model_menu
+from helix_desktop.ui.session.model_menu import (
+    ADD_PROVIDER,
+    DEMO_LABEL,
+    find_model,
+    model_labels,
+    model_menu,
+)
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
@@ -33,7 +39,7 @@ from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
 from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter, model_labels
+from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 
 Fill = Callable[[], Awaitable[None] | None]

@@ -13,6 +13,7 @@ from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.model_menu import model_labels
 from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard, role_reason_text
 
 
@@ -79,17 +80,3 @@ def catalog_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRol
             )
             reasons[role] = role_reason_text(role, model, main)
     return reasons
-
-
-def model_labels(settings: Settings) -> tuple[str, ...]:
-    """Return the labels of all models that the settings name."""
-    return tuple(
-        f"{provider.name}/{name}"
-        for provider in settings.providers
-        for name in dict.fromkeys(
-            (
-                *([provider.default_model] if provider.default_model else []),
-                *(entry.name for entry in provider.models),
-            )
-        )
-    )
