@@ -63,10 +63,7 @@ class SessionOpener(QObject):
 
         A session that another window shows comes to the front there.
         """
-        other = self._windows.other_with(self._window, workspace.id, session_id) if session_id else None
-        if other is not None:
-            bring_to_front(other.window)
-            await self._sidebar.refresh()
+        if session_id and await self._show_elsewhere(workspace.id, session_id):
             return
         self.requested_ids = (workspace.id, session_id)
         if not session_id:
@@ -79,6 +76,8 @@ class SessionOpener(QObject):
             conversation = await workspace.open_session(session_id)
             if self.requested_ids != (workspace.id, session_id) or self._active_workspace.id != workspace.id:
                 return
+            if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
+                return
             self.session_opened.emit()
             self._window.show_center_page("work")
             await self._session_controller.show(workspace, conversation)
@@ -89,6 +88,15 @@ class SessionOpener(QObject):
             if self._window.page() == "chat":
                 self._session_controller.composer.widget.editor.setFocus()
         await self._sidebar.refresh()
+
+    async def _show_elsewhere(self, workspace_id: str, session_id: str) -> bool:
+        """Bring another window that shows a session to the front; return True if there is one."""
+        other = self._windows.other_with(self._window, workspace_id, session_id)
+        if other is None:
+            return False
+        bring_to_front(other.window)
+        await self._sidebar.refresh()
+        return True
 
     async def open_session(self, session_id: str) -> None:
         """Show another session of this workspace."""
