@@ -45,7 +45,7 @@ def test_the_keyboard_alone_opens_no_terms(qtbot: QtBot) -> None:
     """The text came with the keyboard, and moved the page by a line."""
     about = AboutPage()
     qtbot.addWidget(about)
-    about.resize(600, 400)
+    about.resize(600, 700)
     about.licenses.show_licenses(TERMS)
     with qtbot.waitActive(about):
         about.show()

@@ -73,7 +73,7 @@ class AboutPage(QWidget):
             tr("An AI coding agent whose context stays small, complete and visible."),
             body,
         )
-        page.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)  # a text of terms moves nothing
+        page.keep_room_for_bar()  # a text of terms moves nothing
         self.setLayout(column(page))
         self._copy.clicked.connect(self._copy_report)
         self._check_updates.clicked.connect(self.update_check_requested)
