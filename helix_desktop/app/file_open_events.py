@@ -13,7 +13,7 @@ from helix_desktop.app.early_file_events import EarlyFileOpenEvents, event_targe
 from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
-from helix_desktop.ui.session.window_group import NO_PLACE, WindowPlace
+from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 
@@ -21,7 +21,7 @@ async def open_target(
     launch_target: str,
     controllers: WindowControllers,
     is_first: bool,
-    place: WindowPlace = NO_PLACE,
+    place: ShownSession = NO_SESSION,
 ) -> None:
     """Show a launch target, see app.launch_targets; `is_first`: nothing is on screen yet.
 

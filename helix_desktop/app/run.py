@@ -46,7 +46,7 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
-from helix_desktop.ui.session.window_group import AppWindow, WindowGroup, WindowPlace
+from helix_desktop.ui.session.window_group import AppWindow, ShownSession, WindowGroup
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
@@ -152,7 +152,7 @@ async def _run_window(
 class StartTargets:
     """Opens what this start of the app was asked for, and what other starts and the system ask for later."""
 
-    def __init__(self, app: QApplication, windows: WindowGroup, place: WindowPlace) -> None:
+    def __init__(self, app: QApplication, windows: WindowGroup, place: ShownSession) -> None:
         """`place` is what the first window showed in the last run."""
         self._windows, self._place = windows, place
         self._file_events = FileOpenEvents(app, self.open_later, self._show_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.app.window_state import WindowStateFile, layout_name
-from helix_desktop.ui.session.window_group import NO_PLACE, WindowGroup, WindowPlace
+from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession, WindowGroup
 from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 
 _WINDOWS = "windows"
@@ -14,13 +14,13 @@ _WINDOWS = "windows"
 class StoredWindows(msgspec.Struct, frozen=True):
     """The open windows in the order in which they were made, and the index of the one in front."""
 
-    places: tuple[WindowPlace, ...] = ()
+    places: tuple[ShownSession, ...] = ()
     front: int = 0
 
     @property
-    def first(self) -> WindowPlace:
+    def first(self) -> ShownSession:
         """Return what the first of them showed."""
-        return self.places[0] if self.places else NO_PLACE
+        return self.places[0] if self.places else NO_SESSION
 
 
 def load_windows(state: WindowStateFile) -> StoredWindows:

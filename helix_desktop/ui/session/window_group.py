@@ -19,14 +19,14 @@ from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
 
 
-class WindowPlace(NamedTuple):
+class ShownSession(NamedTuple):
     """What a window shows, by id; empty where there is none."""
 
     workspace_id: str = ""
     session_id: str = ""
 
 
-NO_PLACE = WindowPlace()
+NO_SESSION = ShownSession()
 
 
 class AppWindow(Protocol):
@@ -37,7 +37,7 @@ class AppWindow(Protocol):
         """The window itself."""
 
     @property
-    def shown_session(self) -> WindowPlace:
+    def shown_session(self) -> ShownSession:
         """The workspace and the session on screen."""
 
     @property
@@ -215,7 +215,7 @@ class WindowGroup(QObject):
             yield
         finally:
             for other, session_id in left:
-                if other in self._open and other.shown_session == WindowPlace(workspace_id):
+                if other in self._open and other.shown_session == ShownSession(workspace_id):
                     await other.show_session(workspace_id, session_id)
 
     @asynccontextmanager
@@ -231,7 +231,7 @@ class WindowGroup(QObject):
             yield
         finally:
             for other in left:
-                if other in self._open and other.shown_session == WindowPlace(workspace_id):
+                if other in self._open and other.shown_session == ShownSession(workspace_id):
                     await other.show_session(workspace_id, "")
 
     def _on_opened_or_closed(self) -> None:

@@ -21,7 +21,7 @@ from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.window_group import NO_PLACE, AppWindow, WindowPlace
+from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
 from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, SidebarPresenter
@@ -96,7 +96,7 @@ class WorkspaceController(QObject):
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
 
     async def restore_last(
-        self, path: Path | None = None, sample: bool = False, place: WindowPlace = NO_PLACE
+        self, path: Path | None = None, sample: bool = False, place: ShownSession = NO_SESSION
     ) -> None:
         """Show the workspace that was asked for, else `place`, else the last one, else the welcome page."""
         for problem in self._services.problems:
@@ -116,7 +116,7 @@ class WorkspaceController(QObject):
             if is_waiting and not self._targets:  # none could be opened
                 self.show_welcome()
 
-    async def _open_last(self, place: WindowPlace) -> None:
+    async def _open_last(self, place: ShownSession) -> None:
         listed = [record.id for record in self._services.registry.list_workspaces()]
         candidates = (place.workspace_id, *self._services.settings.recent, *listed)
         last = next((workspace_id for workspace_id in candidates if workspace_id in listed), "")

@@ -33,7 +33,7 @@ from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn_commands import TurnCommands
 from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.session.view_state import ViewStateController
-from helix_desktop.ui.session.window_group import WindowPlace
+from helix_desktop.ui.session.window_group import ShownSession
 from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
@@ -116,11 +116,11 @@ class WindowControllers:
         PromptFileActions(context, session)
 
     @property
-    def shown_session(self) -> WindowPlace:
+    def shown_session(self) -> ShownSession:
         """Return the workspace and the session on screen."""
         conversation = self.session_controller.conversation
         session_id = conversation.session.id if conversation is not None else ""
-        return WindowPlace(self.active_workspace.id, session_id)
+        return ShownSession(self.active_workspace.id, session_id)
 
     @property
     def settings_dialog(self) -> QDialog | None:

@@ -20,7 +20,7 @@ from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.session.window_group import NO_PLACE
+from helix_desktop.ui.session.window_group import NO_SESSION
 from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from tests.support.model_servers.chat_server import (
@@ -296,7 +296,7 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         second = await _new_window(rig)
-        targets = StartTargets(qapp, rig.wiring.windows, NO_PLACE)
+        targets = StartTargets(qapp, rig.wiring.windows, NO_SESSION)
         second.window.show_page("cache")
         second.window.sidebar.search.setText("words")
         targets.open_later("helix:nothing")
