@@ -19,7 +19,7 @@ from helix_desktop.cli.output import (
     print_out,
 )
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.file_history.storage import HistoryCheck
+from helix_desktop.domain.file_history.storage import FileHistoryCheck
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
@@ -98,7 +98,9 @@ async def verify_all(args: argparse.Namespace, services: AppServices, workspace:
     return 0 if is_sound else FAILED
 
 
-async def _check_all(services: AppServices, workspace: OpenWorkspace) -> tuple[IntegrityReport, HistoryCheck]:
+async def _check_all(
+    services: AppServices, workspace: OpenWorkspace
+) -> tuple[IntegrityReport, FileHistoryCheck]:
     integrity = await _check_store(workspace.store)
     return integrity, await services.history_storage(workspace.id).check(
         ProgressPrinter(tr("Verifying the file history")).update
@@ -117,7 +119,7 @@ async def _check_store(store: Store) -> IntegrityReport:
     return integrity
 
 
-def _checks_json(integrity: IntegrityReport, history: HistoryCheck) -> dict[str, object]:
+def _checks_json(integrity: IntegrityReport, history: FileHistoryCheck) -> dict[str, object]:
     return {
         "verified": integrity.contents,
         "damaged": [content.digest for content in integrity.damaged],
@@ -126,7 +128,7 @@ def _checks_json(integrity: IntegrityReport, history: HistoryCheck) -> dict[str,
     }
 
 
-def _print(integrity: IntegrityReport, history: HistoryCheck, report: RepairReport | None) -> None:
+def _print(integrity: IntegrityReport, history: FileHistoryCheck, report: RepairReport | None) -> None:
     if report is not None:
         notice = repair_notice(report)
         print_out("\n".join(map(translate, (notice.what, notice.why, notice.fix))))
@@ -145,7 +147,7 @@ def verified_text(verified: int, damaged: int) -> str:
     return tr("{verified} verified, {damaged} damaged", verified=verified, damaged=damaged)
 
 
-def _verified_versions_text(history: HistoryCheck) -> str:
+def _verified_versions_text(history: FileHistoryCheck) -> str:
     return tr(
         "File history: {verified} verified, {damaged} damaged",
         verified=history.contents,

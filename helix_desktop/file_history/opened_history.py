@@ -27,7 +27,7 @@ from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.tree.call_captures import CallCaptures
 from helix_desktop.file_history.tree.file_coverage import measure_file_coverage, uncovered_files
@@ -64,7 +64,7 @@ class OpenedHistory:
             database_file.parent.mkdir(parents=True, exist_ok=True)
             self._lock = ProcessLock(database_file.parent)
         try:
-            self._database = HistoryDatabase(database_file, clock)
+            self._database = FileHistoryDatabase(database_file, clock)
         except BaseException:
             self._lock.release()
             raise

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.check import check_history, repair_history
 from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.redaction import HistoryRedaction
 from helix_desktop.system.clock import ClockMs
 
@@ -23,7 +23,7 @@ text = TextContext("Changes")
 T = TypeVar("T")
 
 
-class HistoryStorage:
+class FileHistoryStorage:
     """The database of one file history, opened for each call in a thread of its own.
 
     So nothing here waits for what is captured meanwhile, nor the other way round, but for single writes.
@@ -35,14 +35,14 @@ class HistoryStorage:
         """`clock` returns the time in milliseconds since 1970."""
         self._path, self._clock = path, clock
 
-    async def totals(self) -> HistoryTotals:
+    async def totals(self) -> FileHistoryTotals:
         """Return what it holds, and what it takes on disk."""
-        return await self._run(HistoryDatabase.totals, HistoryTotals())
+        return await self._run(FileHistoryDatabase.totals, FileHistoryTotals())
 
     async def captures(self) -> dict[str, set[str]]:
         """Return the ids of all captures, by session."""
 
-        def read(database: HistoryDatabase) -> dict[str, set[str]]:
+        def read(database: FileHistoryDatabase) -> dict[str, set[str]]:
             found: dict[str, set[str]] = {}
             for capture in database.captures.all():
                 found.setdefault(capture.session, set()).add(capture.id)
@@ -50,19 +50,19 @@ class HistoryStorage:
 
         return await self._run(read, {})
 
-    async def plan(self, gone: Collection[str], quota: int) -> HistoryCleanup:
+    async def plan(self, gone: Collection[str], quota: int) -> FileHistoryCleanup:
         """Return what a clean-up would remove.
 
         `gone` are captures that are in no log any more, `quota` is in bytes as stored (0: none).
         """
         return await self._run(
-            lambda database: plan_clean_up(database, gone, quota, self._clock()).result, HistoryCleanup()
+            lambda database: plan_clean_up(database, gone, quota, self._clock()).result, FileHistoryCleanup()
         )
 
-    async def clean_up(self, gone: Collection[str], quota: int) -> HistoryCleanup:
+    async def clean_up(self, gone: Collection[str], quota: int) -> FileHistoryCleanup:
         """Remove it; return what was removed."""
         return await self._run(
-            lambda database: clean_up(database, gone, quota, self._clock()), HistoryCleanup()
+            lambda database: clean_up(database, gone, quota, self._clock()), FileHistoryCleanup()
         )
 
     async def preview(self, redaction: Redaction, on_progress: OnProgress = no_progress) -> RedactionMatches:
@@ -88,7 +88,7 @@ class HistoryStorage:
     async def notice(self) -> StoreRepaired | None:
         """Return that it was damaged and replaced by a new one, once."""
 
-        def read(database: HistoryDatabase) -> StoreRepaired | None:
+        def read(database: FileHistoryDatabase) -> StoreRepaired | None:
             damaged, salvaged = database.damaged_file, database.salvaged
             if not damaged:
                 return None
@@ -107,19 +107,19 @@ class HistoryStorage:
 
         return await self._run(read, None)
 
-    async def check(self, on_progress: OnProgress = no_progress) -> HistoryCheck:
+    async def check(self, on_progress: OnProgress = no_progress) -> FileHistoryCheck:
         """Check everything. Cancelling ends it soon."""
-        return await self._run_long(check_history, HistoryCheck(), on_progress)
+        return await self._run_long(check_history, FileHistoryCheck(), on_progress)
 
-    async def repair(self, found: HistoryCheck) -> None:
+    async def repair(self, found: FileHistoryCheck) -> None:
         """Remove what a check found damaged; a damaged file itself is moved aside."""
         await self._run(lambda database: repair_history(database, found), None)
 
-    async def _run(self, work: Callable[[HistoryDatabase], T], without: T) -> T:
+    async def _run(self, work: Callable[[FileHistoryDatabase], T], without: T) -> T:
         def run() -> T:
             if not self._path.exists():
                 return without
-            database = HistoryDatabase(self._path, self._clock)
+            database = FileHistoryDatabase(self._path, self._clock)
             try:
                 return work(database)
             finally:
@@ -128,7 +128,7 @@ class HistoryStorage:
         return await asyncio.to_thread(run)
 
     async def _run_long(
-        self, work: Callable[[HistoryDatabase, OnProgress], T], without: T, on_progress: OnProgress
+        self, work: Callable[[FileHistoryDatabase, OnProgress], T], without: T, on_progress: OnProgress
     ) -> T:
         """Run what reports its progress, which is where it ends when it is cancelled."""
         loop, is_cancelled = asyncio.get_running_loop(), threading.Event()

@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
@@ -44,9 +44,9 @@ class FileHistories:
         self.start(workspace_id)
         return history
 
-    def storage(self, workspace_id: str) -> HistoryStorage:
+    def storage(self, workspace_id: str) -> FileHistoryStorage:
         """Return what the file history of a workspace takes on disk, open or not."""
-        return HistoryStorage(self._file(workspace_id), wall_clock_ms)
+        return FileHistoryStorage(self._file(workspace_id), wall_clock_ms)
 
     def start(self, workspace_id: str) -> None:
         """Start the file history of an open workspace in the background, if its folder is trusted."""

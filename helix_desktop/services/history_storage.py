@@ -7,15 +7,15 @@ from collections.abc import Collection
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.storage import FileHistoryStorage
 
 
 class WorkspaceHistoryStorage:
     """The file history of one open workspace as it is stored. Every method may raise StoreError."""
 
-    def __init__(self, storage: HistoryStorage, store: Store, quota: int) -> None:
+    def __init__(self, storage: FileHistoryStorage, store: Store, quota: int) -> None:
         """`quota` is what it may take, in bytes as stored; `store` says which sessions there are."""
         self.quota = quota
         self._storage, self._store = storage, store
@@ -24,15 +24,15 @@ class WorkspaceHistoryStorage:
         """Return that it was damaged when it was opened, once."""
         return await self._storage.notice()
 
-    async def totals(self) -> HistoryTotals:
+    async def totals(self) -> FileHistoryTotals:
         """Return what it holds, and what it takes on disk."""
         return await self._storage.totals()
 
-    async def plan(self) -> HistoryCleanup:
+    async def plan(self) -> FileHistoryCleanup:
         """Return what a clean-up would remove."""
         return await self._storage.plan(await self._gone(), self.quota)
 
-    async def plan_deletion(self, sessions: Collection[str]) -> HistoryCleanup:
+    async def plan_deletion(self, sessions: Collection[str]) -> FileHistoryCleanup:
         """Return what a clean-up would remove if these sessions were gone, beside what it would now."""
         captures, gone = await self._storage.captures(), await self._gone()
         listed = [*await self._store.sessions(), *(await self._store.retention.trash()).sessions]
@@ -43,24 +43,24 @@ class WorkspaceHistoryStorage:
                 leaving -= await self._recorded(branch.id)
         now = await self._storage.plan(gone, self.quota)
         then = await self._storage.plan(gone | leaving, self.quota)
-        return HistoryCleanup(
+        return FileHistoryCleanup(
             then.captures - now.captures,
             max(0, then.contents - now.contents),
             max(0, then.stored_size - now.stored_size),
         )
 
-    async def clean_up(self) -> HistoryCleanup:
+    async def clean_up(self) -> FileHistoryCleanup:
         """Remove what deleted sessions had, and over the quota the oldest; return what was removed.
 
         Sessions in the trash keep theirs.
         """
         return await self._storage.clean_up(await self._gone(), self.quota)
 
-    async def check(self, on_progress: OnProgress = no_progress) -> HistoryCheck:
+    async def check(self, on_progress: OnProgress = no_progress) -> FileHistoryCheck:
         """Check everything; changes nothing. Cancelling ends it soon."""
         return await self._storage.check(on_progress)
 
-    async def repair(self, found: HistoryCheck) -> None:
+    async def repair(self, found: FileHistoryCheck) -> None:
         """Remove what is damaged: versions of files that are still there are stored again."""
         await self._storage.repair(found)
 

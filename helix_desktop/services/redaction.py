@@ -17,7 +17,7 @@ from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -33,7 +33,7 @@ class WorkspaceRedaction:
         registry: WorkspaceRegistry,
         logs_dir: Path,
         workspace: OpenWorkspace,
-        history: HistoryStorage,
+        history: FileHistoryStorage,
     ) -> None:
         self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace
         self._history = history

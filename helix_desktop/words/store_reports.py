@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
@@ -253,7 +253,7 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
     )
 
 
-def deletion_lines(deletion: PermanentDeletion, history: HistoryCleanup) -> tuple[str, ...]:
+def deletion_lines(deletion: PermanentDeletion, history: FileHistoryCleanup) -> tuple[str, ...]:
     """Return what a permanent deletion would remove, what stays and why, a sentence each.
 
     `history` is what of the file history goes with it.
@@ -370,7 +370,7 @@ def workspace_files_note(matches: RedactionMatches) -> str:
     return tr("Your own files aren't changed. It is still in {files}.", files=files)
 
 
-def history_check_lines(found: HistoryCheck) -> tuple[str, ...]:
+def history_check_lines(found: FileHistoryCheck) -> tuple[str, ...]:
     """Return what is damaged in a file history, a line for each version of a file; nothing if it is sound."""
     lines = [
         tr(
@@ -387,7 +387,7 @@ def history_check_lines(found: HistoryCheck) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def history_totals_text(totals: HistoryTotals, quota: int) -> str:
+def history_totals_text(totals: FileHistoryTotals, quota: int) -> str:
     """Return what a file history takes, and what it may (0: any size)."""
     size = format_size(totals.stored_size)
     if not quota:
@@ -406,7 +406,7 @@ def history_totals_text(totals: HistoryTotals, quota: int) -> str:
     )
 
 
-def history_cleanup_lines(plan: HistoryCleanup, quota: int) -> tuple[str, ...]:
+def history_cleanup_lines(plan: FileHistoryCleanup, quota: int) -> tuple[str, ...]:
     """Return what a clean-up of a file history removes, or would; nothing if there is nothing to remove."""
     unnamed = plan.contents - plan.over_quota
     lines = (

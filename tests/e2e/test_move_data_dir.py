@@ -24,7 +24,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.store.remote.shared_store import SharedStore
@@ -59,7 +59,7 @@ def data(tmp_path: Path) -> DataDir:
         await store.close()
 
     asyncio.run(fill())
-    history = HistoryDatabase(registry.data_folder(record.id) / FILE_NAME, TickingClock())
+    history = FileHistoryDatabase(registry.data_folder(record.id) / FILE_NAME, TickingClock())
     history.contents.put(FORMER)
     history.close()
     return new_data
@@ -93,7 +93,7 @@ def is_complete(data: DataDir) -> bool:
         finally:
             await store.close()
 
-    history = HistoryDatabase(registry.data_folder(ours.id) / FILE_NAME, TickingClock())
+    history = FileHistoryDatabase(registry.data_folder(ours.id) / FILE_NAME, TickingClock())
     has_former = history.contents.has(digest_of(FORMER))
     history.close()
     there = (

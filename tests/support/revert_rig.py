@@ -15,7 +15,7 @@ from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
@@ -31,7 +31,7 @@ LIMIT = 1 << 20
 class RowTree:
     """A tree as last seen that is in the database alone; `.env` is a secret, `busy` paths are in use."""
 
-    def __init__(self, database: HistoryDatabase) -> None:
+    def __init__(self, database: FileHistoryDatabase) -> None:
         self._database = database
         self.busy: set[str] = set()
 
@@ -54,7 +54,7 @@ class RevertRig:
     def __init__(self, folder: Path, on_operation: Callable[[str], None] = lambda _: None) -> None:
         self.root = folder / "workspace"
         self.root.mkdir(exist_ok=True)
-        self.database = HistoryDatabase(folder / "history/file-history.db", lambda: NOW_MS)
+        self.database = FileHistoryDatabase(folder / "history/file-history.db", lambda: NOW_MS)
         self.tree = RowTree(self.database)
         self.operations: list[str] = []
         self.on_operation = on_operation

@@ -134,9 +134,9 @@ class Compactor:
         transcript, policy, frame = self._runtime.transcript, self._runtime.policy, self._runtime.frame
         return measure_usage(project(transcript, policy, frame), transcript, policy, frame)
 
-    async def estimate(self, cut: CutPoint, focus: str = "", repeated_seq: int = 0) -> CostEstimate:
+    async def estimate(self, cut: CutPoint, focus: str = "", rerun_seq: int = 0) -> CostEstimate:
         """Return the cost estimate of a handover up to `cut`; see `draft`. Raises CompactionRefused."""
-        source_input = self._read_input(cut, repeated_seq)
+        source_input = self._read_input(cut, rerun_seq)
         return await self._summarizer.estimate(await self._brief(source_input, focus))
 
     def require_idle(self) -> None:
@@ -145,12 +145,12 @@ class Compactor:
             raise CompactionRefused(*_BUSY)
 
     async def draft(
-        self, cut: CutPoint, focus: str = "", is_whole: bool = False, repeated_seq: int = 0
+        self, cut: CutPoint, focus: str = "", is_whole: bool = False, rerun_seq: int = 0
     ) -> HandoverDraft:
         """Write a handover of everything up to `cut` without recording it.
 
         It may free little, or nothing: its figures say so, and the user decides. One that `is_whole` is for
-        another session. With `repeated_seq`, the active handover, it takes the place of that one. Raises
+        another session. With `rerun_seq`, the active handover, it takes the place of that one. Raises
         CompactionRefused if one is being written already. What a draft spent that is cancelled is recorded.
         """
         self.require_idle()
@@ -161,7 +161,7 @@ class Compactor:
                 cut,
                 focus,
                 ask_model=True,
-                repeated_seq=repeated_seq,
+                rerun_seq=rerun_seq,
                 is_draft=True,
             )
             if not is_whole:
@@ -214,7 +214,7 @@ class Compactor:
         cut: CutPoint,
         focus: str,
         ask_model: bool,
-        repeated_seq: int = 0,
+        rerun_seq: int = 0,
         is_draft: bool = False,
     ) -> tuple[HandoverMade, OptionalText]:
         """Run the first two phases: read, then call the models without holding a lock.
@@ -223,7 +223,7 @@ class Compactor:
         """
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut, repeated_seq)
+        source_input = self._read_input(cut, rerun_seq)
         if trigger is HandoverTrigger.OVERFLOW:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
@@ -239,10 +239,10 @@ class Compactor:
         event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
         return event, summary.doubt
 
-    def _read_input(self, cut: CutPoint, repeated_seq: int) -> CompactionInput:
+    def _read_input(self, cut: CutPoint, rerun_seq: int) -> CompactionInput:
         transcript, replaces = self._runtime.transcript, tuple[int, ...]()
-        if repeated_seq:
-            active_handover(transcript, repeated_seq)
+        if rerun_seq:
+            active_handover(transcript, rerun_seq)
             transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)

@@ -181,7 +181,7 @@ class Handovers:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""
         return await self._compactor.estimate(self._cut(upto), focus)
 
-    async def cuts_again(self, seq: int, upto: int = 0) -> list[CutPoint]:
+    async def rerun_cuts(self, seq: int, upto: int = 0) -> list[CutPoint]:
         """Return where the active handover `seq` may end when it is written again: where it does now, first.
 
         `upto` as in `cuts`. Raises CompactionRefused if another one is active.
@@ -198,23 +198,23 @@ class Handovers:
 
         return await asyncio.to_thread(find_cuts)
 
-    async def draft_again(self, seq: int, focus: str = "", upto: int = 0) -> HandoverDraft:
-        """Write the active handover `seq` again, up to a cut of `cuts_again`, without recording it.
+    async def draft_rerun(self, seq: int, focus: str = "", upto: int = 0) -> HandoverDraft:
+        """Write the active handover `seq` again, up to a cut of `rerun_cuts`, without recording it.
 
         `commit` puts it in the place of that one, and undo brings that back. Raises as `draft` does.
         """
         self._runtime.model_choice.require()
-        return await self._compactor.draft(await self._cut_again(seq, upto), focus, repeated_seq=seq)
+        return await self._compactor.draft(await self._rerun_cut(seq, upto), focus, rerun_seq=seq)
 
-    async def estimate_again(self, seq: int, upto: int = 0) -> CostEstimate:
+    async def estimate_rerun(self, seq: int, upto: int = 0) -> CostEstimate:
         """Return the cost estimate of such a draft. Raises CompactionRefused."""
-        return await self._compactor.estimate(await self._cut_again(seq, upto), repeated_seq=seq)
+        return await self._compactor.estimate(await self._rerun_cut(seq, upto), rerun_seq=seq)
 
-    async def _cut_again(self, seq: int, upto: int) -> CutPoint:
+    async def _rerun_cut(self, seq: int, upto: int) -> CutPoint:
         _, same = self._without(seq)
         if upto in {0, same.upto}:
             return same
-        return next((cut for cut in await self.cuts_again(seq, upto) if cut.upto == upto), same)
+        return next((cut for cut in await self.rerun_cuts(seq, upto) if cut.upto == upto), same)
 
     def _without(self, seq: int) -> tuple[Transcript, CutPoint]:
         """Return a fork without the active handover, and the cut of that one. Raises CompactionRefused."""

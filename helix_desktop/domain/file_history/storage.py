@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class HistoryTotals(msgspec.Struct, frozen=True):
+class FileHistoryTotals(msgspec.Struct, frozen=True):
     """What a file history holds: contents, their bytes, those stored, and those of its files on disk.
 
     `tree_size` is what of the stored bytes the workspace's files need as they are now.
@@ -18,7 +18,7 @@ class HistoryTotals(msgspec.Struct, frozen=True):
     disk_size: int = 0
 
 
-class HistoryCleanup(msgspec.Struct, frozen=True):
+class FileHistoryCleanup(msgspec.Struct, frozen=True):
     """What a clean-up removes, or would: contents with their stored bytes, and captures of deleted sessions.
 
     `over_quota` counts the contents that captures still name: the changes stay listed, and can't be undone.
@@ -31,9 +31,9 @@ class HistoryCleanup(msgspec.Struct, frozen=True):
     over_quota: int = 0
     short: int = 0
 
-    def plus(self, other: HistoryCleanup) -> HistoryCleanup:
+    def plus(self, other: FileHistoryCleanup) -> FileHistoryCleanup:
         """Return both together; `short` is that of the other, which comes later."""
-        return HistoryCleanup(
+        return FileHistoryCleanup(
             self.captures + other.captures,
             self.contents + other.contents,
             self.stored_size + other.stored_size,
@@ -50,7 +50,7 @@ class DamagedVersion(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-class HistoryCheck(msgspec.Struct, frozen=True):
+class FileHistoryCheck(msgspec.Struct, frozen=True):
     """What a full check of a file history found.
 
     `damaged` are versions that can't be restored any more, `lost_lists` captures whose list of changes can't

@@ -6,23 +6,23 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged
 from helix_desktop.domain.file_history.state import ChangeList
-from helix_desktop.domain.file_history.storage import DamagedVersion, HistoryCheck
+from helix_desktop.domain.file_history.storage import DamagedVersion, FileHistoryCheck
 from helix_desktop.domain.progress import OnProgress
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 
 
-def check_history(database: HistoryDatabase, on_progress: OnProgress) -> HistoryCheck:
+def check_history(database: FileHistoryDatabase, on_progress: OnProgress) -> FileHistoryCheck:
     """Read everything; other processes go on meanwhile."""
     try:
         problems = database.integrity_problems()
         if problems:
-            return HistoryCheck(problems=problems)
+            return FileHistoryCheck(problems=problems)
         return _check_contents(database, on_progress)
     except StoreDamaged as error:
-        return HistoryCheck(problems=(str(error.why or error.what),))
+        return FileHistoryCheck(problems=(str(error.why or error.what),))
 
 
-def repair_history(database: HistoryDatabase, found: HistoryCheck) -> None:
+def repair_history(database: FileHistoryDatabase, found: FileHistoryCheck) -> None:
     """Remove what is damaged: contents are stored again where a file still has them, lists are gone."""
     lost = [capture for capture in database.captures.all() if capture.id in found.lost_lists]
     digests = [version.digest for version in found.damaged]
@@ -33,7 +33,7 @@ def repair_history(database: HistoryDatabase, found: HistoryCheck) -> None:
         database.tree.mark_unread(digests)
 
 
-def _check_contents(database: HistoryDatabase, on_progress: OnProgress) -> HistoryCheck:
+def _check_contents(database: FileHistoryDatabase, on_progress: OnProgress) -> FileHistoryCheck:
     rows = database.contents.rows()
     damaged = {}
     for number, row in enumerate(rows):
@@ -61,4 +61,4 @@ def _check_contents(database: HistoryDatabase, on_progress: OnProgress) -> Histo
     versions = (
         DamagedVersion(digest, size, tuple(sorted(paths[digest]))) for digest, size in damaged.items()
     )
-    return HistoryCheck(len(rows), tuple(versions), tuple(lost_lists))
+    return FileHistoryCheck(len(rows), tuple(versions), tuple(lost_lists))

@@ -14,10 +14,10 @@ import msgspec
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange
-from helix_desktop.domain.file_history.storage import HistoryCleanup
+from helix_desktop.domain.file_history.storage import FileHistoryCleanup
 from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.file_history.database.contents import ContentRow
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
 _TRIES = 5  # to find a moment in which no other process writes, between looking and removing
@@ -44,9 +44,9 @@ class HistoryPlan(msgspec.Struct, frozen=True):
         return HistoryPlan(self.capture_ids, self.unnamed[:contents], over_quota, self.short)
 
     @property
-    def result(self) -> HistoryCleanup:
+    def result(self) -> FileHistoryCleanup:
         """What it comes to."""
-        return HistoryCleanup(
+        return FileHistoryCleanup(
             len(self.capture_ids),
             len(self.contents),
             sum(row.stored_size for row in self.contents),
@@ -55,7 +55,9 @@ class HistoryPlan(msgspec.Struct, frozen=True):
         )
 
 
-def plan_clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int) -> HistoryPlan:
+def plan_clean_up(
+    database: FileHistoryDatabase, gone: Collection[str], quota: int, at_ms: int
+) -> HistoryPlan:
     """Return what a clean-up would remove; changes nothing.
 
     `gone` are the ids of captures that no session's log holds any more, `quota` is in stored bytes (0: none).
@@ -80,12 +82,14 @@ def plan_clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, 
     )
 
 
-def clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, at_ms: int) -> HistoryCleanup:
+def clean_up(
+    database: FileHistoryDatabase, gone: Collection[str], quota: int, at_ms: int
+) -> FileHistoryCleanup:
     """Remove what `plan_clean_up` returns, and shrink the file; return what was removed.
 
     It goes in small transactions, and only while nobody else writes: else it is planned again.
     """
-    result = HistoryCleanup()
+    result = FileHistoryCleanup()
     for _ in range(_TRIES):
         version = database.version
         plan = plan_clean_up(database, gone, quota, at_ms)
@@ -97,7 +101,7 @@ def clean_up(database: HistoryDatabase, gone: Collection[str], quota: int, at_ms
     return result
 
 
-def make_room(database: HistoryDatabase, size: int) -> int:
+def make_room(database: FileHistoryDatabase, size: int) -> int:
     """Within a transaction, remove so many bytes, and some more, that only the oldest captures need.
 
     What was stored a short while ago stays: what is stored by this transaction is named by nothing yet.
@@ -127,7 +131,7 @@ def _oldest(
     return oldest
 
 
-def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:
+def _remove(database: FileHistoryDatabase, plan: HistoryPlan, version: int) -> int:
     """Remove what is planned while the database has this version; return how many contents that were."""
     contents, removed = plan.contents, 0
     while not removed or removed < len(contents):
@@ -144,7 +148,9 @@ def _remove(database: HistoryDatabase, plan: HistoryPlan, version: int) -> int:
     return removed
 
 
-def _needed(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set[bytes], dict[bytes, int]]:
+def _needed(
+    database: FileHistoryDatabase, captures: Iterable[Capture]
+) -> tuple[set[bytes], dict[bytes, int]]:
     """Return the digests of what has to stay, and of what captures name, by the number of the newest.
 
     The tree, running calls, reverts under way and the lists of changes have to stay.
@@ -162,7 +168,7 @@ def _needed(database: HistoryDatabase, captures: Iterable[Capture]) -> tuple[set
     return needed, newest
 
 
-def _changes(database: HistoryDatabase, capture: Capture) -> tuple[FileChange, ...]:
+def _changes(database: FileHistoryDatabase, capture: Capture) -> tuple[FileChange, ...]:
     """Return what a capture changed; nothing if its list is gone or damaged."""
     try:
         return ChangeList.decode(database.contents.get(capture.changes)).changes

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.file_history.storage import HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryTotals
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.file_history.database.capture_rows import CaptureRows
 from helix_desktop.file_history.database.connection import BUSY_S
@@ -27,7 +27,7 @@ _PURGE, _PURGE_WAIT_MS = "purge", 3_000
 _REPORTED = "reported-damage"
 
 
-class HistoryDatabase:
+class FileHistoryDatabase:
     """One open database, for one thread at a time; several processes may have it open.
 
     Every method of it and its parts may raise StoreClosed, StoreUnreadable and StoreWriteFailed, and no
@@ -88,11 +88,11 @@ class HistoryDatabase:
         """Note that the user knows of `damaged_file`."""
         self.meta.put(_REPORTED, self.damaged_file.encode())
 
-    def totals(self) -> HistoryTotals:
+    def totals(self) -> FileHistoryTotals:
         """Return what is stored, and what it takes on disk."""
         contents, size, stored_size = self.contents.totals()
         disk_size = sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
-        return HistoryTotals(contents, size, stored_size, self.tree.stored_size(), disk_size)
+        return FileHistoryTotals(contents, size, stored_size, self.tree.stored_size(), disk_size)
 
     def integrity_problems(self) -> tuple[str, ...]:
         """Return what is wrong with the structure of the file, at most a few lines; it is read as a whole."""

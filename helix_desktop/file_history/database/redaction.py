@@ -19,7 +19,7 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.schema import damaged_files, remove_database
 
 text = TextContext("Changes")
@@ -31,7 +31,7 @@ _AT_ONCE = 100  # contents removed in one transaction
 class HistoryRedaction:
     """One redaction in one database, which it has to itself in its thread; raises what the database does."""
 
-    def __init__(self, database: HistoryDatabase, redaction: Redaction) -> None:
+    def __init__(self, database: FileHistoryDatabase, redaction: Redaction) -> None:
         self._database, self._redaction = database, redaction
         self._searched: set[bytes] = set()
 

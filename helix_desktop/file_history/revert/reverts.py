@@ -15,7 +15,7 @@ from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.current_paths import RevertTree
 from helix_desktop.file_history.revert.executor import RevertExecutor
@@ -45,7 +45,7 @@ class Reverts:
     def __init__(
         self,
         root: Path,
-        database: HistoryDatabase,
+        database: FileHistoryDatabase,
         tree: RevertTree,
         clock: ClockMs,
         on_operation: Callable[[str], None] = lambda _: None,

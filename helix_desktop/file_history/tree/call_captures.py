@@ -15,7 +15,7 @@ from helix_desktop.domain.file_history.capture import (
 )
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.file_history.database.capture_rows import RunningCallRow
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.tree.moves import with_moves
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.tree import WorkspaceTree
@@ -30,7 +30,7 @@ class CallCaptures:
     """
 
     def __init__(
-        self, tree: WorkspaceTree, database: HistoryDatabase, lock: ProcessLock, clock: ClockMs
+        self, tree: WorkspaceTree, database: FileHistoryDatabase, lock: ProcessLock, clock: ClockMs
     ) -> None:
         """`clock` returns the time in milliseconds since 1970."""
         self._tree, self._database, self._lock, self._clock = tree, database, lock, clock

@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from helix_desktop.file_history.database.cleanup import make_room
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders
 from helix_desktop.file_history.tree.path_reader import ReadLimits, ReadPath, read_path, unread
@@ -24,7 +24,7 @@ class PathRecorder:
     Every use is within a transaction of the database.
     """
 
-    def __init__(self, database: HistoryDatabase, rules: FileCoverageRules) -> None:
+    def __init__(self, database: FileHistoryDatabase, rules: FileCoverageRules) -> None:
         self._database, self.rules = database, rules
         self.unreadable: set[str] = set()
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet

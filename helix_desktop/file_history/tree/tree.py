@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
 from helix_desktop.file_history.tree.path_reader import unread
@@ -44,7 +44,7 @@ class WorkspaceTree:
     def __init__(
         self,
         root: str,
-        database: HistoryDatabase,
+        database: FileHistoryDatabase,
         settings: FileCoverageSettings,
         own_data: Iterable[str] = (),
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.translatable_text import TextContext
@@ -131,7 +131,7 @@ class CleanupDialog(SizedDialog):
         self.fit_height(_SIZE[1] if count else _EMPTY_PX)
         self.collect_button.setEnabled(bool(count))
 
-    def show_history(self, totals: HistoryTotals, plan: HistoryCleanup, quota: int) -> None:
+    def show_history(self, totals: FileHistoryTotals, plan: FileHistoryCleanup, quota: int) -> None:
         """Say what the file history takes, and what of it may go; nothing where there is none."""
         clear_layout(self._history_lines)
         self._history_lines.addWidget(label(history_totals_text(totals, quota), "strong", wrap=True))

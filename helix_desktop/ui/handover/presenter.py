@@ -51,16 +51,16 @@ class HandoverPresenter:
         parent: QWidget,
         theme: Theme,
         start_session: StartSession | None = None,
-        repeated_seq: int = 0,
+        rerun_seq: int = 0,
     ) -> None:
         """With `start_session`, a handover of every message can be written for a new session.
 
-        With `repeated_seq`, the active handover, it is written again, and the draft is compared with it.
+        With `rerun_seq`, the active handover, it is written again, and the draft is compared with it.
         """
         self._conversation, self._async_actions = conversation, async_actions
-        self._repeated_seq = repeated_seq
+        self._repeated_seq = rerun_seq
         titles = handover_titles(conversation.session.transcript)
-        self.dialog = HandoverDialog(parent, titles.get(repeated_seq, ""))
+        self.dialog = HandoverDialog(parent, titles.get(rerun_seq, ""))
         self._start_session = start_session
         self._draft: HandoverDraft | None = None
         self._is_whole = False  # whether the draft is for a new session
@@ -84,7 +84,7 @@ class HandoverPresenter:
         """
         handovers, transcript = self._conversation.handovers, self._conversation.session.transcript
         cuts = await (
-            handovers.cuts_again(self._repeated_seq, upto) if self._repeated_seq else handovers.cuts(upto)
+            handovers.rerun_cuts(self._repeated_seq, upto) if self._repeated_seq else handovers.cuts(upto)
         )
         if not cuts and self._start_session is None:
             await handovers.draft()  # says at once why there is nothing
@@ -157,7 +157,7 @@ class HandoverPresenter:
         if upto == WHOLE_CONVERSATION:
             return await handovers.estimate_whole()
         if self._repeated_seq:
-            return await handovers.estimate_again(self._repeated_seq, upto=upto)
+            return await handovers.estimate_rerun(self._repeated_seq, upto=upto)
         return await handovers.estimate(upto=upto)
 
     async def _draft_of(self, focus: str, upto: int) -> HandoverDraft:
@@ -165,7 +165,7 @@ class HandoverPresenter:
         if upto == WHOLE_CONVERSATION:
             return await handovers.draft_whole(focus)
         if self._repeated_seq:
-            return await handovers.draft_again(self._repeated_seq, focus, upto)
+            return await handovers.draft_rerun(self._repeated_seq, focus, upto)
         return await handovers.draft(focus, upto)
 
     def _compare(self, text: str) -> None:

@@ -157,11 +157,11 @@ class RewriteController(QObject):
         """
 
         def start(conversation: Conversation) -> None:
-            active, repeated_seq = conversation.session.transcript.handover, 0
+            active, rerun_seq = conversation.session.transcript.handover, 0
             if active is not None and not active[1].origin and seq <= active[1].upto:
-                repeated_seq = active[0]
+                rerun_seq = active[0]
             self._start(
-                self._run_handover(conversation, repeated_seq=repeated_seq, upto=seq), "summarize up to here"
+                self._run_handover(conversation, rerun_seq=rerun_seq, upto=seq), "summarize up to here"
             )
 
         if self.handover_presenter is None:
@@ -175,13 +175,13 @@ class RewriteController(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or self.handover_presenter is not None:
             return
-        active, repeated_seq = conversation.session.transcript.handover, 0
+        active, rerun_seq = conversation.session.transcript.handover, 0
         if active is not None and not active[1].origin:
             cuts = await conversation.handovers.cuts()
             is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
-            repeated_seq = 0 if is_new and not conversation.handovers.frees_little() else active[0]
+            rerun_seq = 0 if is_new and not conversation.handovers.frees_little() else active[0]
         if self.handover_presenter is None:
-            await self._run_handover(conversation, focus=focus, repeated_seq=repeated_seq)
+            await self._run_handover(conversation, focus=focus, rerun_seq=rerun_seq)
 
     def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""
@@ -197,7 +197,7 @@ class RewriteController(QObject):
         if self.handover_presenter is None:
             self._with_conversation(
                 lambda conversation: self._start(
-                    self._run_handover(conversation, repeated_seq=seq), "run handover again"
+                    self._run_handover(conversation, rerun_seq=seq), "run handover again"
                 )
             )
 
@@ -273,11 +273,11 @@ class RewriteController(QObject):
         conversation: Conversation,
         start_session: StartSession | None = None,
         focus: str = "",
-        repeated_seq: int = 0,
+        rerun_seq: int = 0,
         upto: int = 0,
     ) -> None:
         self.handover_presenter = HandoverPresenter(
-            conversation, self._async_actions, self._window, self._window.theme, start_session, repeated_seq
+            conversation, self._async_actions, self._window, self._window.theme, start_session, rerun_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
         self._window.banners.remove(REFUSED_COMPACTION)

@@ -14,7 +14,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_changes.rig import HistoryRig, database_file, open_rig
 from tests.support.file_changes.tree import File, differing, make_tree
@@ -24,9 +24,9 @@ _ROUNDS = 8
 _PAGE = 4096  # bytes of SQLite
 
 
-def storage_of(folder: Path) -> HistoryStorage:
+def storage_of(folder: Path) -> FileHistoryStorage:
     """Return what the history of a rig takes on disk."""
-    return HistoryStorage(database_file(folder), wall_clock_ms)
+    return FileHistoryStorage(database_file(folder), wall_clock_ms)
 
 
 async def change_sources(rig: HistoryRig) -> tuple[list[CapturedChanges], set[bytes], int]:

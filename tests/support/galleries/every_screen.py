@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
@@ -262,7 +262,7 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
     dialog.data.show_all_data(2_400_000_000)
     dialog.data.show_history(
-        HistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
+        FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )
     dialog.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
     dialog.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
@@ -378,8 +378,8 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
     cleanup.show_plan(_PLAN)
     quota = FileCoverageSettings().quota
-    totals = HistoryTotals(contents=1_234, stored_size=1_900_000_000)
-    cleanup.show_history(totals, HistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
+    totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000)
+    cleanup.show_history(totals, FileHistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
     yield Screen("clean-up", cleanup, _LEAST)
     trash = TrashDialog(window, "northgate")
     session = SessionSummary("s1", "Streaming cache for handovers", 0, 0, trashed=samples.NOW_MS)

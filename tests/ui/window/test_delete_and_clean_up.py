@@ -19,7 +19,7 @@ from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
@@ -248,10 +248,10 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
     assert len(plan.to_trash) == len(contents)
 
 
-def history_of_a_deleted_session(rig: WindowRig) -> HistoryDatabase:
+def history_of_a_deleted_session(rig: WindowRig) -> FileHistoryDatabase:
     """Return the file history of the workspace, with a capture of a session that is not there."""
     folder = rig.wiring.services.registry.data_folder(rig.workspace.id)
-    database = HistoryDatabase(folder / FILE_NAME, lambda: 1)
+    database = FileHistoryDatabase(folder / FILE_NAME, lambda: 1)
     database.captures.add(Capture("1", "deleted", "tool", database.contents.put(b"a list"), 1))
     return database
 

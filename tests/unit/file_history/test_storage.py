@@ -11,17 +11,17 @@ import pytest
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryTotals
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import open_history
 
 SECRET = "hunter2-hunter2"
 
 
-def storage(tmp_path: Path) -> HistoryStorage:
-    return HistoryStorage(tmp_path / "data" / "h.db", wall_clock_ms)
+def storage(tmp_path: Path) -> FileHistoryStorage:
+    return FileHistoryStorage(tmp_path / "data" / "h.db", wall_clock_ms)
 
 
 async def test_a_removed_secret_is_not_stored_again_until_its_file_changes(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ async def test_when_the_quota_is_used_up_the_oldest_versions_make_room(tmp_path:
 
 
 async def test_without_a_database_nothing_is_made(tmp_path: Path) -> None:
-    assert await storage(tmp_path).totals() == HistoryTotals()
-    assert await storage(tmp_path).check() == HistoryCheck()
+    assert await storage(tmp_path).totals() == FileHistoryTotals()
+    assert await storage(tmp_path).check() == FileHistoryCheck()
     assert not (tmp_path / "data").exists()
 
 

@@ -13,8 +13,8 @@ from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.file_history.database.database import HistoryDatabase
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.database.database import FileHistoryDatabase
+from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, make_summary, user_message_event
@@ -29,7 +29,7 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
         summary = msgspec.structs.replace(make_summary(session_id), parent=parent)
         await store.commit(Commit(session_id, recorded, summary=summary))
 
-    database = HistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
+    database = FileHistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
 
     def capture(session_id: str, id_: str) -> ChangesRecorded:
         after = FileState(digest=database.contents.put(f"{id_} left this".encode()), size=10)
@@ -48,7 +48,7 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
     capture("deleted", "not recorded yet")
     await commit("stays", start, capture("stays", "of another"))
 
-    storage = HistoryStorage(tmp_path / "h.db", lambda: START_MS)
+    storage = FileHistoryStorage(tmp_path / "h.db", lambda: START_MS)
     history = WorkspaceHistoryStorage(storage, store, quota=0)
     for session_id in ("parent", "deleted"):
         await store.retention.trash_session(session_id)
@@ -73,7 +73,7 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
 async def test_a_branch_of_a_deleted_branch_keeps_what_its_first_part_captured(tmp_path: Path) -> None:
     """The question before a deletion counts what the clean-up after it removes."""
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
-    database = HistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
+    database = FileHistoryDatabase(tmp_path / "h.db", lambda: START_MS - 7_200_000)
 
     async def branch(name: str, parent: str, seq: int) -> None:
         branched = RecordedEvent(seq + 1, START_MS, SessionBranched(parent, seq, name))
@@ -86,7 +86,7 @@ async def test_a_branch_of_a_deleted_branch_keeps_what_its_first_part_captured(t
     await store.commit(Commit("parent", log, summary=make_summary("parent")))
     await branch("between", "parent", 2)
     await branch("last", "between", 3)
-    history = WorkspaceHistoryStorage(HistoryStorage(tmp_path / "h.db", lambda: START_MS), store, quota=0)
+    history = WorkspaceHistoryStorage(FileHistoryStorage(tmp_path / "h.db", lambda: START_MS), store, quota=0)
     for session_id in ("between", "parent"):
         await store.retention.trash_session(session_id)
         would = await history.plan_deletion((session_id,))

@@ -16,9 +16,9 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.saved_filter import SavedCondition, SavedFilter
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
-from helix_desktop.file_history.storage import HistoryStorage
+from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.words.store_reports import summary_lines
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -100,9 +100,9 @@ def _save_leaks(registry: WorkspaceRegistry, workspace_id: str) -> PermissionRul
     return harmless
 
 
-def _history_with(folder: Path, version: bytes) -> tuple[HistoryStorage, str]:
+def _history_with(folder: Path, version: bytes) -> tuple[FileHistoryStorage, str]:
     """Return a file history with one former version of a file, and its digest."""
-    database = HistoryDatabase(folder / FILE_NAME, lambda: 1)
+    database = FileHistoryDatabase(folder / FILE_NAME, lambda: 1)
     digest = database.contents.put(version)
     database.close()
-    return HistoryStorage(folder / FILE_NAME, lambda: 1), digest
+    return FileHistoryStorage(folder / FILE_NAME, lambda: 1), digest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.storage import HistoryCleanup
+from helix_desktop.domain.file_history.storage import FileHistoryCleanup
 from helix_desktop.domain.store.archive_report import ImportResult
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.store.retention import PermanentDeletion
@@ -38,12 +38,12 @@ def test_names_are_shown_without_control_characters() -> None:
 
 def test_what_a_deletion_removes_is_one_sentence() -> None:
     deletion = PermanentDeletion(sessions=("s",), digests=("ab" * 32,) * 85, freed=100_000)
-    history = HistoryCleanup(contents=15, stored_size=93_000)
+    history = FileHistoryCleanup(contents=15, stored_size=93_000)
     assert deletion_lines(deletion, history)[0] == (
         "This deletes 1 session with its messages, 85 cached outputs and 15 previous file versions, "
         "which frees 188 KB."
     )
-    assert deletion_lines(PermanentDeletion(), HistoryCleanup())[0].startswith("This deletes nothing, ")
+    assert deletion_lines(PermanentDeletion(), FileHistoryCleanup())[0].startswith("This deletes nothing, ")
 
 
 def test_an_import_names_what_was_there_already_only_if_something_was() -> None:

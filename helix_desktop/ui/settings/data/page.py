@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.storage import HistoryTotals
+from helix_desktop.domain.file_history.storage import FileHistoryTotals
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
@@ -151,7 +151,7 @@ class DataPage(QWidget):
             tr("All data with session logs and search index: {size} on disk", size=format_size(size))
         )
 
-    def show_history(self, totals: HistoryTotals, quota: int) -> None:
+    def show_history(self, totals: FileHistoryTotals, quota: int) -> None:
         """Show what the file history takes, where there is one."""
         self.history.setText(history_totals_text(totals, quota))
         self.history.setVisible(bool(totals.contents))

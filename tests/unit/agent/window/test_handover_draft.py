@@ -365,9 +365,9 @@ async def test_a_handover_is_written_again() -> None:
     session = rig.conversation.session
     ((first, former),) = session.transcript.rewrites.handovers.items()
     before = window.measure()[0].request
-    same, *others = await handovers.cuts_again(first)
+    same, *others = await handovers.rerun_cuts(first)
     assert (same.upto, same.kept_seq) == (former.upto, former.kept)
-    draft = await handovers.draft_again(first, "the tests")
+    draft = await handovers.draft_rerun(first, "the tests")
     request_text = rig.model.summary_requests[-1].messages[1].text
     assert "the tests" in request_text
     assert "fact about todo items" not in request_text
@@ -376,12 +376,12 @@ async def test_a_handover_is_written_again() -> None:
     assert (again.replaces, again.former, again.upto) == ((first,), 0, former.upto)
     shorter = min(others, key=lambda cut: cut.upto)
     assert shorter.upto < former.upto
-    await handovers.commit(await handovers.draft_again(second, upto=shorter.upto))
+    await handovers.commit(await handovers.draft_rerun(second, upto=shorter.upto))
     active = session.transcript.handover
     assert active is not None
     assert (active[1].replaces, active[1].upto) == ((second, first), shorter.upto)
     with pytest.raises(CompactionRefused, match="wasn't changed"):
-        await handovers.draft_again(first)
+        await handovers.draft_rerun(first)
     for seq in (active[0], second):
         await window.undo(seq)
     assert window.measure()[0].request == before
@@ -395,7 +395,7 @@ async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> 
     handovers = rig.conversation.handovers
     await handovers.commit(await handovers.draft())
     (first,) = rig.conversation.session.transcript.rewrites.handovers
-    draft = await handovers.draft_again(first)
+    draft = await handovers.draft_rerun(first)
     await rig.conversation.window.undo(first)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
         await handovers.commit(draft)

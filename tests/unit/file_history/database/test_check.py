@@ -10,13 +10,13 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.file_history.storage import DamagedVersion
 from helix_desktop.domain.progress import no_progress
 from helix_desktop.file_history.database.check import check_history, repair_history
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 
 
 def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:
     path = tmp_path / "file-history.db"
-    database = HistoryDatabase(path, lambda: 1)
+    database = FileHistoryDatabase(path, lambda: 1)
     contents = database.contents
     before, after = (FileState(digest=contents.put(data), size=len(data)) for data in (b"old", b"new"))
     lists = [contents.put(ChangeList((FileChange(name, before, after),)).encode()) for name in "ab"]
@@ -47,5 +47,5 @@ def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:
     direct.commit()
     direct.close()
     database.close()
-    database = HistoryDatabase(path, lambda: 1)
+    database = FileHistoryDatabase(path, lambda: 1)
     assert check_history(database, no_progress).problems or database.damaged_file

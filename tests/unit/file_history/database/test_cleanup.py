@@ -18,7 +18,7 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.file_history.database.capture_rows import RunningCallRow
 from helix_desktop.file_history.database.cleanup import clean_up, make_room, plan_clean_up
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 
 NOW = 1_800_000_000_000
@@ -29,7 +29,7 @@ class History:
 
     def __init__(self, folder: Path) -> None:
         self.at_ms = NOW
-        self.database = HistoryDatabase(folder / "file-history.db", lambda: self.at_ms)
+        self.database = FileHistoryDatabase(folder / "file-history.db", lambda: self.at_ms)
 
     def put(self, name: str) -> FileState:
         return FileState(digest=self.database.contents.put(bytes_of(name)), size=1_000)
@@ -118,7 +118,7 @@ def test_what_another_process_names_meanwhile_stays(history: History, tmp_path: 
     other = History(tmp_path)
     database = history.database
 
-    class Interrupted(HistoryDatabase):
+    class Interrupted(FileHistoryDatabase):
         def __init__(self) -> None:
             self.__dict__ |= database.__dict__
 

@@ -23,14 +23,14 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 
 AT_MS = 1_800_000_000_000
 
 
-def open_history(folder: Path) -> HistoryDatabase:
-    return HistoryDatabase(folder / "file-history.db", lambda: AT_MS)
+def open_history(folder: Path) -> FileHistoryDatabase:
+    return FileHistoryDatabase(folder / "file-history.db", lambda: AT_MS)
 
 
 def test_what_was_stored_is_there_after_reopening(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_two_processes_write_at_once_and_see_each_other(tmp_path: Path) -> None:
     script = """if True:
         import sys
         from pathlib import Path
-        from helix_desktop.file_history.database.database import HistoryDatabase
-        database = HistoryDatabase(Path(sys.argv[1]), lambda: 1)
+        from helix_desktop.file_history.database.database import FileHistoryDatabase
+        database = FileHistoryDatabase(Path(sys.argv[1]), lambda: 1)
         for number in range(20):
             with database.write():
                 database.contents.put(f"{sys.argv[2]} {number}".encode())

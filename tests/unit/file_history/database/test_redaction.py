@@ -13,7 +13,7 @@ from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.progress import no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.redaction import HistoryRedaction
 from helix_desktop.file_history.database.tree_rows import SeenPath
 
@@ -23,19 +23,19 @@ ENCODED = base64.b64encode(SECRET.encode())
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> HistoryDatabase:
-    return HistoryDatabase(tmp_path / "file-history.db", lambda: NOW)
+def database(tmp_path: Path) -> FileHistoryDatabase:
+    return FileHistoryDatabase(tmp_path / "file-history.db", lambda: NOW)
 
 
-def state(database: HistoryDatabase, data: bytes) -> FileState:
+def state(database: FileHistoryDatabase, data: bytes) -> FileState:
     return FileState(digest=database.contents.put(data), size=len(data))
 
 
-def redact(database: HistoryDatabase, text: str = SECRET) -> HistoryRedaction:
+def redact(database: FileHistoryDatabase, text: str = SECRET) -> HistoryRedaction:
     return HistoryRedaction(database, Redaction(RedactionRequest(text), NOW))
 
 
-def test_a_secret_is_gone_from_versions_lists_and_disk(database: HistoryDatabase, tmp_path: Path) -> None:
+def test_a_secret_is_gone_from_versions_lists_and_disk(database: FileHistoryDatabase, tmp_path: Path) -> None:
     plain, encoded = state(database, SECRET.encode()), state(database, b"key: " + ENCODED)
     clean = state(database, b"clean")
     changes = ChangeList(
@@ -78,7 +78,7 @@ def test_a_secret_is_gone_from_versions_lists_and_disk(database: HistoryDatabase
     assert redact(database).redact(no_progress).is_empty
 
 
-def test_what_was_removed_is_stored_again_only_when_that_is_allowed(database: HistoryDatabase) -> None:
+def test_what_was_removed_is_stored_again_only_when_that_is_allowed(database: FileHistoryDatabase) -> None:
     digest = database.contents.put(SECRET.encode())
     redact(database).redact(no_progress)
     assert database.contents.put(SECRET.encode()) == digest
@@ -89,7 +89,7 @@ def test_what_was_removed_is_stored_again_only_when_that_is_allowed(database: Hi
 
 
 def test_an_output_that_is_removed_by_its_digest_is_no_version_of_a_file_either(
-    database: HistoryDatabase,
+    database: FileHistoryDatabase,
 ) -> None:
     digest, other = database.contents.put(b"the whole file"), database.contents.put(b"another")
     request = RedactionRequest(digests=(digest, digest_of(b"nothing")))
@@ -99,11 +99,11 @@ def test_an_output_that_is_removed_by_its_digest_is_no_version_of_a_file_either(
 
 
 def test_what_a_kill_left_in_the_files_goes_at_the_next_opening(
-    database: HistoryDatabase, tmp_path: Path
+    database: FileHistoryDatabase, tmp_path: Path
 ) -> None:
     digest = database.contents.put(SECRET.encode())
     database.begin_purge()
     database.contents.redact(digest)
     assert [file.name for file in tmp_path.iterdir() if SECRET.encode() in file.read_bytes()]
-    HistoryDatabase(tmp_path / "file-history.db", lambda: NOW)
+    FileHistoryDatabase(tmp_path / "file-history.db", lambda: NOW)
     assert not [file.name for file in tmp_path.iterdir() if SECRET.encode() in file.read_bytes()]

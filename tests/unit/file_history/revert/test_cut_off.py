@@ -18,7 +18,7 @@ import pytest
 from helix_desktop.domain.errors import RevertRefused, StoreWriteFailed
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.operations import JournalEntry
 from helix_desktop.file_history.revert.reverts import Reverts
 from tests.support.file_history_rig import opened_history
@@ -194,7 +194,7 @@ def test_a_revert_of_a_killed_process_is_no_change_of_the_user(tmp_path: Path) -
         assert captured is not None
 
         def revert_and_die() -> None:
-            database = HistoryDatabase(tmp_path / "data/h.db", lambda: NOW_MS)
+            database = FileHistoryDatabase(tmp_path / "data/h.db", lambda: NOW_MS)
             on_operation = at_operation("commit", kill)
             reverts = Reverts(tmp_path / "w", database, RowTree(database), lambda: NOW_MS, on_operation)
             reverts.apply("session", reverts.plan(captured.list.changes), {})

@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import DAY_MS
 from helix_desktop.file_history.database.cleanup import clean_up
-from helix_desktop.file_history.database.database import HistoryDatabase
+from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.file_history.tree import path_reader, scan
 from helix_desktop.system.clock import wall_clock_ms
@@ -222,7 +222,7 @@ def test_the_quota_stops_the_copy_until_a_clean_up_has_made_room(
         history.scan("s")
         assert history.copy_batch() is None
         assert places(history) == {"a": "quota"}
-        other = HistoryDatabase(root.parent / "data/h.db", wall_clock_ms)  # as the clean-up opens it
+        other = FileHistoryDatabase(root.parent / "data/h.db", wall_clock_ms)  # as the clean-up opens it
         clean_up(other, [capture.id for capture in other.captures.all()], 0, wall_clock_ms() + DAY_MS)
         other.close()
         history.scan("s")
