@@ -12,17 +12,17 @@ from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
-Fold: TypeAlias = Literal[
+RowSection: TypeAlias = Literal[
     "about", "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
 ]
 ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class ToggleFold:
+class ToggleSection:
     """Open or close a part of the row."""
 
-    fold: Fold
+    section: RowSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ ReadingAction: TypeAlias = (
 )
 """What leaves the session as it is, and makes sense of its past, too."""
 RowAction: TypeAlias = (
-    SessionAction | ToggleFold | OpenMenu | CopyCode | ScrollTable | CopyAnswer | FocusField
+    SessionAction | ToggleSection | OpenMenu | CopyCode | ScrollTable | CopyAnswer | FocusField
 )
 
 

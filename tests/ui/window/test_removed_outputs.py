@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.ui.chat.actions import ToggleFold
+from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
@@ -76,7 +76,7 @@ async def _check_the_card(rig: WindowRig) -> None:
     viewport = rig.chat.view.chat_viewport
     index = viewport.model.index_of(row.key)
     assert index is not None
-    await until(lambda: viewport.item(index).hit_area_for(ToggleFold), "the open card")
+    await until(lambda: viewport.item(index).hit_area_for(ToggleSection), "the open card")
     item = viewport.item(index)
     words = "\n".join(text.document.toPlainText() for text in item.texts)
     assert f"You removed this output as a secret on {format_date(row.removed_at_ms)}." in words

@@ -13,7 +13,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import McpChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden
-from helix_desktop.ui.chat.actions import AllowAllOnce, ApprovalAnswer, Decide, OpenMenu, ToggleFold
+from helix_desktop.ui.chat.actions import AllowAllOnce, ApprovalAnswer, Decide, OpenMenu, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -224,7 +224,9 @@ class ApprovalItem(RowItem):
         if self._is_cut:
             rect = QRectF(pad - 6, y - style.px(4), style.px(200), style.px(_LINK))
             self.hit_areas.append(
-                HitArea("open:about", ToggleFold("about"), tr("Show the whole description"), rect, radius=6)
+                HitArea(
+                    "open:about", ToggleSection("about"), tr("Show the whole description"), rect, radius=6
+                )
             )
             y = rect.bottom() + style.px(4)
         for text in self._reasons:
@@ -261,7 +263,7 @@ class ApprovalItem(RowItem):
         if self._hidden_lines:
             rect = QRectF(pad + 6, y - 8 * (not self._blocks), style.px(200), style.px(_LINK))
             label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
-            self.hit_areas.append(HitArea("open:detail", ToggleFold("detail"), label, rect, radius=6))
+            self.hit_areas.append(HitArea("open:detail", ToggleSection("detail"), label, rect, radius=6))
             y += style.px(24)
         self._well = QRectF(pad, top, inner, y - top)
         return y + style.px(4 if self._blocks else 12)
@@ -273,7 +275,7 @@ class ApprovalItem(RowItem):
             return y
         line = QRectF(style.px(_PAD), y - style.px(4), inner, style.px(22))
         label = escape_invisible(row.uncovered)
-        self.hit_areas.append(HitArea("open:places", ToggleFold("places"), label, line, radius=6))
+        self.hit_areas.append(HitArea("open:places", ToggleSection("places"), label, line, radius=6))
         y = line.bottom() + style.px(4)
         for text in self._places:
             text.x, text.y = style.px(_PAD) + style.px(_MARK), y
@@ -377,11 +379,11 @@ class ApprovalItem(RowItem):
     def _paint_area(self, painter: QPainter, area: HitArea, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
         match area.action:
-            case ToggleFold("places"):
+            case ToggleSection("places"):
                 self._paint_uncovered(painter, area)
             case OpenMenu():
                 paint_button(painter, style, area, state, "ghost", "chevron-down")
-            case ToggleFold():
+            case ToggleSection():
                 rect = area.rect.adjusted(6, 0, 0, 0)
                 paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
             case Decide(answer=answer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout
 
-from helix_desktop.ui.chat.actions import OpenChanges, ToggleFold
+from helix_desktop.ui.chat.actions import OpenChanges, ToggleSection
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import (
     HitArea,
@@ -224,7 +224,7 @@ class ChangedFiles:
         if not self.is_open:
             verb = tr("Show changes of {call}", call=self._call)
         label = f"{verb}. {self.words}"
-        self.hit_areas = [HitArea("open:changes", ToggleFold("changes"), label, self._strip, radius=8)]
+        self.hit_areas = [HitArea("open:changes", ToggleSection("changes"), label, self._strip, radius=8)]
         y = self._strip.bottom()
         if not self.is_open:
             return y
@@ -275,7 +275,7 @@ class ChangedFiles:
             room = button_width(style, words)
             place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
             self.hit_areas.append(
-                HitArea("whole:changes", ToggleFold("changed_lines"), words, place, radius=8)
+                HitArea("whole:changes", ToggleSection("changed_lines"), words, place, radius=8)
             )
         self.hit_areas.append(
             HitArea("changes:open", OpenChanges(self._changes.capture_id), label, rect, radius=8)

@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.actions import (
     Redo,
     RowAction,
     ShowGuide,
-    ToggleFold,
+    ToggleSection,
     Undo,
     button_name,
 )
@@ -76,7 +76,7 @@ def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
 
 def _details_button(*, is_expanded: bool) -> tuple[str, RowAction, str]:
     """Return object name, action and label of the button that shows what is left out at first."""
-    return _DETAILS, ToggleFold("details"), tr("Hide details") if is_expanded else tr("Show details")
+    return _DETAILS, ToggleSection("details"), tr("Hide details") if is_expanded else tr("Show details")
 
 
 _DIVIDER_ICONS: dict[DividerKind, str] = {

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadExcerpt, ToggleFold
+from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadExcerpt, ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     HitArea,
@@ -62,7 +62,9 @@ class ExcerptCard(RowItem):
         label = (
             tr("Hide {title}", title=self._title) if self._is_open else tr("Show {title}", title=self._title)
         )
-        self.hit_areas = [HitArea("open:card", ToggleFold("card"), label, QRectF(0, 0, width, y), radius=10)]
+        self.hit_areas = [
+            HitArea("open:card", ToggleSection("card"), label, QRectF(0, 0, width, y), radius=10)
+        ]
         if not self._is_open:
             return y
         margin = style.px(_MARGIN)

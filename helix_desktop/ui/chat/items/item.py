@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, Fold, RowAction
+from helix_desktop.ui.chat.actions import ApprovalAnswer, RowAction, RowSection
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
@@ -24,7 +24,7 @@ from helix_desktop.ui.design.highlight import Highlighter
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """View state of a row: `shows_header` shows the speaker, `expanded` are its open folds.
+    """View state of a row: `shows_header` shows the speaker, `expanded` are its open sections.
 
     A row that `explains` has a link to the guide. `token_ratio`: the model's tokens per token of a tool
     output.
@@ -32,7 +32,7 @@ class ItemContext:
     """
 
     shows_header: bool = True
-    expanded: frozenset[Fold] = frozenset()
+    expanded: frozenset[RowSection] = frozenset()
     explains: bool = False
     token_ratio: float = 1.0
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()

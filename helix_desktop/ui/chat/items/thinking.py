@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import ToggleFold
+from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
@@ -35,7 +35,7 @@ class ThinkingBlock:
             return y
         style, label = self._style, self._label(has_answer)
         rect = QRectF(0, y, style.width(label, style.font(SMALL, MEDIUM)) + style.px(40), style.px(24))
-        self.hit_areas = [HitArea("open:thoughts", ToggleFold("thoughts"), label, rect, radius=6)]
+        self.hit_areas = [HitArea("open:thoughts", ToggleSection("thoughts"), label, rect, radius=6)]
         y = rect.bottom() + style.px(4)
         if self.text is not None:
             self.text.x, self.text.y = style.px(14), y + 2

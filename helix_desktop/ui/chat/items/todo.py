@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.todo import TodoItem, current_item
-from helix_desktop.ui.chat.actions import ToggleFold
+from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
@@ -80,7 +80,9 @@ class TodoCard(RowItem):
         if self._is_open:
             label = tr("Hide to-do list, {progress}", progress=progress)
         self.hit_areas = [
-            HitArea("open:card", ToggleFold("card"), label, QRectF(0, 0, width, style.px(_LINE)), radius=10)
+            HitArea(
+                "open:card", ToggleSection("card"), label, QRectF(0, 0, width, style.px(_LINE)), radius=10
+            )
         ]
         y = style.px(_LINE)
         for text in self.texts:

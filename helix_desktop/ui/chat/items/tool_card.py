@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
+from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
@@ -242,7 +242,7 @@ class ToolCard(RowItem):
             tr("Hide output of {call}", call=call) if self._body else tr("Show output of {call}", call=call)
         )
         return HitArea(
-            "open:card", ToggleFold("card"), label, QRectF(0, 0, width, self._bar_height), radius=10
+            "open:card", ToggleSection("card"), label, QRectF(0, 0, width, self._bar_height), radius=10
         )
 
     def _menu_area(self, width: float) -> HitArea:
@@ -326,7 +326,7 @@ class ToolCard(RowItem):
             )
             painter.fillRect(QRectF(1, self._body_top - 1, self.width - 2, 1), chat_style.color(theme.border))
             self._body.paint(painter, state)
-        bar = self.hit_area_for(ToggleFold)
+        bar = self.hit_area_for(ToggleSection)
         if bar is not None and state.hovered == bar.name:
             inner = QRectF(1, 1, self.width - 2, self._bar_height - 2)
             strips = (self._subagent_strip, self._running_strip, self._changed_files)

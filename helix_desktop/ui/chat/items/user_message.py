@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QImage, QPainter
 
-from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, RewindTo, ToggleFold
+from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, RewindTo, ToggleSection
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
@@ -107,7 +107,7 @@ class UserMessageItem(RowItem):
                 style.px(24),
             )
             self.hit_areas.append(
-                HitArea("open:more", ToggleFold("more"), self._visible_text(), rect, radius=6)
+                HitArea("open:more", ToggleSection("more"), self._visible_text(), rect, radius=6)
             )
             bottom = rect.bottom() - 2
         self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + style.px(12))
@@ -167,7 +167,7 @@ class UserMessageItem(RowItem):
         chat_style, theme = self.style, self.style.theme
         paint_box(painter, self._bubble, chat_style.color(theme.user_bubble), None, 14)
         self._stack.paint(painter, state)
-        more = self.hit_area_for(ToggleFold)
+        more = self.hit_area_for(ToggleSection)
         if more is not None:
             if more.name == state.hovered:
                 paint_box(painter, more.rect, chat_style.color(theme.hover), None, 6)

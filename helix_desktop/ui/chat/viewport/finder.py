@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from helix_desktop.ui.chat.actions import Fold
+from helix_desktop.ui.chat.actions import RowSection
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.viewport.selection import TextPosition
 from helix_desktop.ui.design.document_units import to_lower
 
 _SLICE_S = 0.008
-_FOLDS: dict[type[Row], Fold] = {
+_SECTIONS: dict[type[Row], RowSection] = {
     ToolRow: "card",
     UserRow: "more",
     AssistantRow: "thoughts",
@@ -36,7 +36,7 @@ class ChatFinder(QObject):
         self._chat_viewport = chat_viewport
         self.query = ""
         self.current: tuple[TextPosition, int] | None = None  # the hit and its length
-        self._opened: set[tuple[RowKey, Fold]] = set()
+        self._opened: set[tuple[RowKey, RowSection]] = set()
         self._pending_rows: Iterator[tuple[int, TextPosition | None]] = iter(())
         self._forward = True
         self._timer = QTimer(self)
@@ -168,38 +168,40 @@ class ChatFinder(QObject):
         return None
 
     def _expand_row(self, index: int) -> bool:
-        """Open the folds of a row that may hide the words."""
+        """Open the sections of a row that may hide the words."""
         row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
         starts_open = isinstance(row, ToolRow) and row.starts_open
-        folds = [
-            fold
-            for fold in self._folds_of(row)
-            if items.is_open(row.key, fold) == (starts_open and fold == "card")
+        sections = [
+            section
+            for section in self._sections_of(row)
+            if items.is_open(row.key, section) == (starts_open and section == "card")
         ]
-        for fold in folds:
-            items.toggle(row.key, fold)
-            self._opened.add((row.key, fold))
-        return bool(folds)
+        for section in sections:
+            items.toggle(row.key, section)
+            self._opened.add((row.key, section))
+        return bool(sections)
 
     def _close_rows(self) -> None:
-        """Close the folds that hid hits, if the user has not closed them; where the user reads stays open."""
+        """Close the sections that hid hits, if the user has not; where the user reads stays open."""
         model, items = self._chat_viewport.model, self._chat_viewport.item_cache
         current = self.current[0].row if self.current is not None else None
-        for key, fold in self._opened:
+        for key, section in self._opened:
             index = model.index_of(key)
             if index is None or index == current:
                 continue
             row = model.raw_row(index)
-            starts_open = fold == "card" and isinstance(row, ToolRow) and row.starts_open
-            if items.is_open(key, fold) != starts_open:
-                items.toggle(key, fold)
+            starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
+            if items.is_open(key, section) != starts_open:
+                items.toggle(key, section)
                 self._chat_viewport.relayout_in_place(index)
 
-    def _folds_of(self, row: Row) -> tuple[Fold, ...]:
-        fold = _FOLDS.get(type(row))
+    def _sections_of(self, row: Row) -> tuple[RowSection, ...]:
+        section = _SECTIONS.get(type(row))
         changed = row.changed_files.text if isinstance(row, ToolRow) and row.changed_files else ""
-        changes: tuple[Fold, ...] = ("changes", "changed_lines") if self.query in to_lower(changed) else ()
-        return (*changes, fold) if fold is not None else changes
+        changes: tuple[RowSection, ...] = (
+            ("changes", "changed_lines") if self.query in to_lower(changed) else ()
+        )
+        return (*changes, section) if section is not None else changes
 
     def _scroll_to(self, position: TextPosition) -> None:
         item = self._chat_viewport.item(position.row)

@@ -10,14 +10,14 @@ from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
     CopyAnswer,
     CopyCode,
-    Fold,
     OpenMenu,
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
     ReadThumbnail,
+    RowSection,
     ScrollTable,
-    ToggleFold,
+    ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
@@ -87,18 +87,18 @@ class RowInteractions(QObject):
         paint.marks = self._marks(index, item)
         return paint
 
-    def toggle(self, key: RowKey, fold: Fold) -> None:
-        """Open or close a fold of a row, if there is such a row."""
+    def toggle(self, key: RowKey, section: RowSection) -> None:
+        """Open or close a section of a row, if there is such a row."""
         index = self._chat_viewport.model.index_of(key)
         if index is not None:
-            self._toggle(index, fold)
+            self._toggle(index, section)
 
     def _activate(self, index: int, area: HitArea) -> None:
         """Do what a place of a row does."""
         key = self._chat_viewport.model.raw_row(index).key
         match area.action:
-            case ToggleFold(fold=fold):
-                self._toggle(index, fold)
+            case ToggleSection(section=section):
+                self._toggle(index, section)
             case OpenMenu():
                 self.menu_requested.emit(index, area)
             case CopyCode(text_number=number):
@@ -144,16 +144,16 @@ class RowInteractions(QObject):
             if self._chat_viewport.model.index_of(key) is None:
                 cards.drop(key)
 
-    def _toggle(self, index: int, fold: Fold) -> None:
+    def _toggle(self, index: int, section: RowSection) -> None:
         row, items = self._chat_viewport.model.row(index), self._chat_viewport.item_cache
-        items.toggle(row.key, fold)
-        reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold)
+        items.toggle(row.key, section)
+        reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, section)
         if reads_original:
             self._read_keys.add(row.key)
         self._chat_viewport.relayout_in_place(index)
         if isinstance(row, ToolRow) and reads_original:
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
-        if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:
+        if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
             self.action_triggered.emit(ReadChanges(row.key, row.changes.capture_id))
 
     def _read_contents(self) -> None:

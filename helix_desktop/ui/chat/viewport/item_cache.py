@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, Fold
+from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
@@ -57,7 +57,7 @@ class ItemCache:
         self._model = model
         self._tools = ItemTools(style, DocumentWriter(style), highlighter)
         self._items: OrderedDict[RowKey, RowItem] = OrderedDict()
-        self._expanded: dict[RowKey, frozenset[Fold]] = {}
+        self._expanded: dict[RowKey, frozenset[RowSection]] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self.question_cards = QuestionCards()
         self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
@@ -134,13 +134,13 @@ class ItemCache:
             and row.first_of not in self.opened_topics
         )
 
-    def is_open(self, key: RowKey, fold: Fold) -> bool:
-        """Return True if a fold of a row is open."""
-        return fold in self._expanded.get(key, frozenset())
+    def is_open(self, key: RowKey, section: RowSection) -> bool:
+        """Return True if a section of a row is open."""
+        return section in self._expanded.get(key, frozenset())
 
-    def toggle(self, key: RowKey, fold: Fold) -> None:
-        """Open or close a fold of a row."""
-        self._expanded[key] = self._expanded.get(key, frozenset()) ^ {fold}
+    def toggle(self, key: RowKey, section: RowSection) -> None:
+        """Open or close a section of a row."""
+        self._expanded[key] = self._expanded.get(key, frozenset()) ^ {section}
 
     def gap(self, index: int) -> float:
         """Room above a row, pixels."""
@@ -149,7 +149,7 @@ class ItemCache:
         return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
 
     def _reusable_markdown(self, previous: RowItem | None, key: RowKey) -> LazyMarkdown | None:
-        """Return the parsed Markdown of the item this one replaces, in another style or with other folds."""
+        """Return the parsed Markdown of the item this one replaces, in another style or other sections."""
         return (
             previous.lazy_markdown()
             if isinstance(previous, AssistantMessageItem)

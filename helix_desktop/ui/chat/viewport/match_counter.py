@@ -118,7 +118,7 @@ def source_texts(row: Row) -> tuple[str, ...]:
 
 
 def _searchable_texts(row: Row) -> Iterator[str]:
-    """Return the texts that the item of a row has with its fold open."""
+    """Return the texts that the item of a row has with its section open."""
     match row:
         case AssistantRow():
             yield row.reasoning

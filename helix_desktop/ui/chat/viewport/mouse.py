@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from helix_desktop.ui.chat.actions import OpenSubagent, ToggleFold
+from helix_desktop.ui.chat.actions import OpenSubagent, ToggleSection
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, HitResult
@@ -81,7 +81,7 @@ class MouseHandler(QObject):
         if (
             place is None
             or located.y > place.rect.bottom()
-            or (hovered_area is not None and not isinstance(hovered_area.action, ToggleFold))
+            or (hovered_area is not None and not isinstance(hovered_area.action, ToggleSection))
         ):
             return False
         self.clicked.emit(located.row_index, place)

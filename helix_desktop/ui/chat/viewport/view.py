@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, Fold, ReadingAction, SessionAction
+from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection, SessionAction
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -143,9 +143,9 @@ class ChatView(Themed, QAbstractScrollArea):
         """Go to the end and stay there."""
         self.chat_viewport.go_to_end()
 
-    def toggle(self, key: RowKey, fold: Fold) -> None:
-        """Open or close a fold of a row, if there is such a row."""
-        self._interactions.toggle(key, fold)
+    def toggle(self, key: RowKey, section: RowSection) -> None:
+        """Open or close a section of a row, if there is such a row."""
+        self._interactions.toggle(key, section)
 
     def answer_first_approval(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
