@@ -154,8 +154,9 @@ class SubagentProgress(msgspec.Struct, frozen=True):
 
     `phase`: it waits for a slot, calls its model, runs tools, waits for the user, or has ended. `used` counts
     the tokens of its next request, `window` those that fit. `call_id` is the call that started it,
-    `current_tool` its newest tool call, `spent_tokens` its tokens in and out, `cost` in US dollars,
-    `started_at_ms` when it got its task (milliseconds since 1970; 0: not yet).
+    `current_tool` its newest tool call, `spent_tokens` its tokens in and out, `cost` in US dollars
+    (`estimated`: some of both by our count), `started_at_ms` when it got its task (milliseconds since 1970;
+    0: not yet).
     """
 
     session_id: str
@@ -169,6 +170,7 @@ class SubagentProgress(msgspec.Struct, frozen=True):
     spent_tokens: int = 0
     cost: float = 0.0
     started_at_ms: int = 0
+    estimated: bool = False
 
 
 class SideQuestionProgress(msgspec.Struct, frozen=True):

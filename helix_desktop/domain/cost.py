@@ -208,7 +208,7 @@ def delegated_spending(event: Event) -> Spending:
     """Return what the subagent behind a result spent, which its own session counts."""
     if not isinstance(event, ToolAnswered) or event.delegated is None:
         return Spending()
-    return Spending(event.delegated.tokens, event.delegated.cost)
+    return Spending(event.delegated.tokens, event.delegated.cost, event.delegated.estimated)
 
 
 Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "unused"]

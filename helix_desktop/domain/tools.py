@@ -59,12 +59,16 @@ def ignore_output(text: str) -> None:
 
 
 class SubagentUsage(msgspec.Struct, frozen=True):
-    """What a subagent took: how it ended, its model calls, their tokens in and out, their US dollars."""
+    """What a subagent took: how it ended, its model calls, their tokens in and out, their US dollars.
+
+    `estimated`: some of it by our count.
+    """
 
     how: TurnOutcome
     steps: int
     tokens: int
     cost: float = 0.0
+    estimated: bool = False
 
 
 class Excerpt(msgspec.Struct, frozen=True):

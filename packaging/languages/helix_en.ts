@@ -6020,6 +6020,11 @@
                 <numerusform>… %n more lines</numerusform>
             </translation>
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
+            <source>≈ {figure}</source>
+            <translation type="unfinished" />
+        </message>
     </context>
     <context>
         <name>Clean up</name>
@@ -12535,6 +12540,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Outputs that the agent recalled. What you attach counts as yours.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Over the size limit</source>
             <translation type="unfinished" />
@@ -12901,6 +12911,24 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Your message</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Your message, with %n attachments</source>
+            <translation>
+                <numerusform>Your message, with %n attachment</numerusform>
+                <numerusform>Your message, with %n attachments</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Your message, with {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Your messages, with the files and cached outputs that you attached.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">

@@ -143,6 +143,7 @@ class SubagentMonitor:
             transcript.spending.tokens,
             transcript.spending.cost,
             self._started_at_ms,
+            transcript.spending.estimated,
         )
         if progress != self.last_progress:
             self.last_progress = progress

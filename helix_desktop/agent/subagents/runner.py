@@ -31,7 +31,8 @@ MAX_PARALLEL_SUBAGENTS = 4
 class SubagentResult(msgspec.Struct, frozen=True):
     """A subagent's result: its session, its last text, its number of model calls, how it ended.
 
-    `tokens` is input plus output, as the provider reported it or else by our count; `cost` is in US dollars.
+    `tokens` is input plus output, as the provider reported it or else by our count, which `estimated` says;
+    `cost` is in US dollars.
     """
 
     session_id: str
@@ -40,6 +41,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
     tokens: int
     ended: TurnOutcome
     cost: float = 0.0
+    estimated: bool = False
 
     @property
     def output(self) -> ToolResult:
@@ -53,7 +55,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
             text.encode("utf-8", "surrogatepass"),
             self.ended == "done",
             subagent=self.session_id,
-            delegated=SubagentUsage(self.ended, self.steps, self.tokens, self.cost),
+            delegated=SubagentUsage(self.ended, self.steps, self.tokens, self.cost, self.estimated),
         )
 
     @property
@@ -232,8 +234,11 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
     if ended.how == "failed":
         why = " ".join(part for part in (ended.what, ended.why, ended.details) if part)
         fix = " ".join(part for part in (ended.fix, f"Its log is session {session_id}.") if part)
-        usage = SubagentUsage("failed", subagent.session.transcript.steps, spent.tokens, spent.cost)
+        steps = subagent.session.transcript.steps
+        usage = SubagentUsage("failed", steps, spent.tokens, spent.cost, spent.estimated)
         raise SubagentFailed("The subagent could not do its task.", session_id, why, fix, usage)
     responses = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
     text = next((response.text for response in reversed(responses) if response.text.strip()), "")
-    return SubagentResult(session_id, text, len(responses), spent.tokens, ended.how, spent.cost)
+    return SubagentResult(
+        session_id, text, len(responses), spent.tokens, ended.how, spent.cost, spent.estimated
+    )

@@ -322,7 +322,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
     masked = item.seq in transcript.masked
     match item.event:
         case UserSpoke() as message:
-            name, why = _plain(message.text) or text("Images"), text("Your message")
+            name, why = _plain(message.text) or text("Images"), _message_text(message)
             return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
         case AssistantSpoke() as response:
             name = _plain(response.text) or text(
@@ -333,6 +333,18 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
         case ToolAnswered() as output:
             row = _output_item(item, output, tokens, masked, transcript)
             return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(output.digest, 0))
+
+
+def _message_text(message: UserSpoke) -> TranslatableText:
+    """Return what a message is, and what is sent in it: that counts as the user's, not as recalled."""
+    attached = message.attachments
+    if len(attached) == 1:
+        return text("Your message, with {name}", name=_short(attached[0].label))
+    if attached:
+        return text.plural(
+            len(attached), "Your message, with %n attachment", "Your message, with %n attachments"
+        )
+    return text("Your message")
 
 
 def _output_item(

@@ -388,4 +388,8 @@ def _explain(kind: SegmentKind) -> str:
             return explain_noted()
         case "handover":
             return explain_summarized()
+        case "user":
+            return tr("Your messages, with the files and cached outputs that you attached.")
+        case "recalled":
+            return tr("Outputs that the agent recalled. What you attach counts as yours.")
     return ""

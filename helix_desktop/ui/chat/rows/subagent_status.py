@@ -45,6 +45,7 @@ class SubagentStatus:
     current_tool: str = ""
     started_at_ms: int = 0
     duration_ms: int = 0
+    is_estimated: bool = False  # tokens and cost, in part
 
     @classmethod
     def from_progress(cls, progress: SubagentProgress) -> SubagentStatus:
@@ -58,12 +59,20 @@ class SubagentStatus:
             progress.window,
             progress.current_tool,
             progress.started_at_ms,
+            is_estimated=progress.estimated,
         )
 
     @classmethod
     def from_result(cls, result: SubagentUsage, duration_ms: int = 0) -> SubagentStatus:
         """As the call's answer tells of it."""
-        return cls(result.how, result.steps, result.tokens, result.cost, duration_ms=duration_ms)
+        return cls(
+            result.how,
+            result.steps,
+            result.tokens,
+            result.cost,
+            duration_ms=duration_ms,
+            is_estimated=result.estimated,
+        )
 
     @property
     def is_running(self) -> bool:
@@ -94,14 +103,17 @@ class SubagentStatus:
         lines = (" · ".join(parts[start:]) for start in range(len(parts)))
         return next(filter(fits, lines), "")
 
+    def _about(self, figure: str) -> str:
+        return tr("≈ {figure}", figure=figure) if self.is_estimated else figure
+
     def _figures(self, now_ms: int) -> list[str]:
         parts = []
         if self.steps:
             parts.append(tr.plural(self.steps, "%n model call", "%n model calls"))
         if self.spent_tokens:
-            parts.append(tr("{tokens} used", tokens=format_token_count(self.spent_tokens)))
+            parts.append(tr("{tokens} used", tokens=self._about(format_token_count(self.spent_tokens))))
         if self.cost:
-            parts.append(format_usd(self.cost))
+            parts.append(self._about(format_usd(self.cost)))
         if self.is_running and self.started_at_ms:
             parts.append(format_elapsed((now_ms - self.started_at_ms) // 1000))
         if self.duration_ms:

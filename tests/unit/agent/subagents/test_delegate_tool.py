@@ -55,7 +55,7 @@ async def test_the_agent_delegates_tasks_concurrently() -> None:
     for child, call in ((alpha, "c0"), (beta, "c1")):
         (answer,) = [event for event in rig.events(ToolAnswered) if event.call_id == call]
         spent = rig.progress_of(child)[-1].spent_tokens
-        assert (answer.subagent, answer.delegated) == (child, SubagentUsage("done", 2, spent))
+        assert (answer.subagent, answer.delegated) == (child, SubagentUsage("done", 2, spent, estimated=True))
         assert spent > 0
         assert {progress.call_id for progress in rig.progress_of(child)} == {call}
         assert rig.progress_of(child)[-1].current_tool == f"wait {answer.text.split()[0]}"
