@@ -179,7 +179,7 @@ async def _check_recall(rig: WindowRig) -> None:
         await _read_all(rig, server, "recall")
         digest = rig.last_output("read_file").digest
         rig.wiring.navigation.show_cache_entry(digest)
-        assert rig.window.page() == "cache"
+        await until(lambda: rig.window.page() == "cache", "the cache")
         await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
         rig.views.cache.entry_actions.recall_requested.emit(digest, 2, 4)
         await until(lambda: rig.window.page() == "chat", "back in the chat")
