@@ -16295,7 +16295,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/unsaved_drafts.py" />
+            <location filename="../../helix_desktop/ui/session/drafts/unsaved_drafts.py" />
             <source>What you wrote in “{session}” could not be saved.</source>
             <translation type="unfinished" />
         </message>
@@ -16315,7 +16315,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/unsaved_drafts.py" />
+            <location filename="../../helix_desktop/ui/session/drafts/unsaved_drafts.py" />
             <source>Your words are kept until you quit. Go back to the session to save them.</source>
             <translation type="unfinished" />
         </message>

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QDialog
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
-from helix_desktop.ui.session.composer.draft_state import DraftState
-from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.draft_state import DraftState
+from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
 
 

@@ -20,6 +20,7 @@ from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.session.hold import HoldController
 from helix_desktop.ui.session.inspector.actions import InspectorActions
 from helix_desktop.ui.session.inspector.request import RequestPresenter
@@ -31,7 +32,6 @@ from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn_commands import TurnCommands
-from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.session.window_group import ShownSession
 from helix_desktop.ui.shell.tour_stops import TourController

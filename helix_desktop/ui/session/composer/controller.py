@@ -16,8 +16,8 @@ from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.composer.drafts import SessionDrafts
 from helix_desktop.ui.session.composer.estimate import MessageEstimate
-from helix_desktop.ui.session.composer.outgoing import OutgoingMessage
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name

@@ -12,9 +12,9 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.ui.design.shell_data import FAILED_WRITE
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
-from helix_desktop.ui.session.composer.outgoing import OutgoingMessage
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
+from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
 
 
 @dataclass(frozen=True, slots=True)

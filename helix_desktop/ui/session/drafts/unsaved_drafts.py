@@ -7,7 +7,7 @@ from dataclasses import replace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.shell_data import Banner, error_banner
-from helix_desktop.ui.session.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.banners import BannerArea
 
 _text = TextContext("Session")

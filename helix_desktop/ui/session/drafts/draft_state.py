@@ -6,8 +6,8 @@ import asyncio
 from collections import defaultdict
 
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.ui.session.composer.outgoing import OutgoingMessages
-from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDrafts
+from helix_desktop.ui.session.drafts.outgoing import OutgoingMessages
+from helix_desktop.ui.session.drafts.unsaved_drafts import UnsavedDrafts
 
 
 class DraftState:
