@@ -56,6 +56,7 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
             QTest.keyClick(pause, Qt.Key.Key_Space)
             await until(lambda: line(rig) == PAUSED, "the pause")
             assert button(rig, "resume").hasFocus()
+            await until(lambda: rig.workspace.changes.coverage.uncovered == 1, "what the question names")
             await rig.use_server(server)
             rig.type_message("Remove it")
             await until(lambda: rig.rows(ApprovalRow), "a question")
