@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -44,7 +45,12 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
     removes = StreamedReply(Call("run_command", json.dumps({"command": "rm made.txt"})))
     server = ChatServer(replies_in_order(removes, text_reply("Removed.")))
     async with server, open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project", {".gitignore": "made.txt\n", "made.txt": "made"})
+        project = rig.folder / "project"
+        project.mkdir()
+        (project / ".gitignore").write_text("made.txt\n", encoding="utf-8")
+        (project / "made.txt").write_text("made", encoding="utf-8")
+        await asyncio.sleep(0.1)  # a file as new as the look at it is read once more, and so is copied then
+        identity = await rig.open_folder("project")
         await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
         data = rig.wiring.services.registry.data_folder(identity)
         with FileLock(data / "file-history-copy.lock"):  # else the copy is over before the question
@@ -56,7 +62,6 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
             QTest.keyClick(pause, Qt.Key.Key_Space)
             await until(lambda: line(rig) == PAUSED, "the pause")
             assert button(rig, "resume").hasFocus()
-            await until(lambda: rig.workspace.changes.coverage.uncovered == 1, "what the question names")
             await rig.use_server(server)
             rig.type_message("Remove it")
             await until(lambda: rig.rows(ApprovalRow), "a question")
