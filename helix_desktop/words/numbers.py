@@ -61,10 +61,10 @@ def format_percent(share: float) -> str:
 
 def format_whole_percent(share: float, *, is_estimated: bool = False) -> str:
     """Return a share of 1, not below 0, in whole percent: `85 %`, `≈ 85 %`; `< 1 %` for a small one."""
-    number = f"{share * 100:.0f}"
-    if share > 0 and number == "0":
+    whole = round(share * 100)
+    if share > 0 and not whole:
         return tr("< {number} %", number="1")
-    text = tr("{number} %", number=number)
+    text = tr("{number} %", number=format_integer(whole))
     return f"≈ {text}" if is_estimated else text
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
-from helix_desktop.ui.cache.state_labels import STATE_LABELS
+from helix_desktop.ui.cache.state_labels import INDEX_LABELS, STATE_LABELS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
@@ -62,8 +62,7 @@ class Column:
 def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what wrote an index is not one."""
     if row.state == "index":
-        names = {"handover": tr("Handover"), "observations": tr("Noted facts"), "fold": tr("Note")}
-        return names.get(row.tool, row.tool)
+        return translate(INDEX_LABELS.get(row.tool, row.tool))
     return tr("Argument") if row.tool == "argument" else display_name(row.tool)
 
 

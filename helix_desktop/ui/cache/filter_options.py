@@ -15,7 +15,7 @@ from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
-from helix_desktop.ui.cache.state_labels import STATE_LABELS
+from helix_desktop.ui.cache.state_labels import INDEX_LABELS, STATE_LABELS
 from helix_desktop.words.translation import Translator, current_language, translate
 
 text = TextContext("Cache")
@@ -90,8 +90,9 @@ def state_option(state: CacheState) -> FilterOption:
 
 
 def tool_option(tool: str) -> FilterOption:
-    """Only what one tool gave."""
-    return FilterOption("tool", tool, _shorten(display_name(tool)), {"tool": tool})
+    """Only what one tool gave, or what wrote an index."""
+    name = INDEX_LABELS.get(tool, _shorten(display_name(tool)))
+    return FilterOption("tool", tool, name, {"tool": tool})
 
 
 def target_option(target: str) -> FilterOption:

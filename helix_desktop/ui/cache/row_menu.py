@@ -14,7 +14,7 @@ from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
 from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
@@ -144,7 +144,7 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
         return
     if single.tool and single.tool != "argument":
         option = tool_option(single.tool)
-        tool = tr("Show only tool {tool}", tool=option.name.replace("&", "&&"))
+        tool = tr("Show only tool {tool}", tool=translate(option.name).replace("&", "&&"))
         _add(menu, "only-tool", tool, partial(bar.toggle, option))
     if single.target and single.state != "index":
         option = target_option(single.target)

@@ -21,6 +21,12 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
+INDEX_LABELS: dict[str, TranslatableText] = {
+    "handover": text("Handover"),
+    "observations": text("Noted facts"),
+    "fold": text("Note"),
+}
+"""For what wrote an index, in place of a tool's name."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
     "in_window": text("The model sees all of it."),
     "pinned": text("Pinned: always kept in context."),

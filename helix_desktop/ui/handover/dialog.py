@@ -120,6 +120,8 @@ class HandoverDialog(Themed, SizedDialog):
         for handover_range in ranges:
             self.range_box.addItem(handover_range.text, handover_range.upto)
         self.range_box.setEnabled(len(ranges) > 1)
+        view = self.range_box.view()  # wide enough for the figures, which end each range
+        view.setMinimumWidth(view.sizeHintForColumn(0) + view.verticalScrollBar().sizeHint().width())
 
     def _show_purpose(self) -> None:
         """Say what becomes of the handover: it replaces messages here, or another session starts with it."""
@@ -257,7 +259,7 @@ class HandoverDialog(Themed, SizedDialog):
             primary.click()
 
     def _edited(self) -> None:
-        if self._warned:
+        if self.problem:
             self.show_problem()
 
     def _show(self, step: HandoverStep) -> None:

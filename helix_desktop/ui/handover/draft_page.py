@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -15,6 +16,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.handover.compare_data import compared_counts
@@ -29,6 +31,7 @@ tr = Translator("Compact")
 
 _SENT = 2  # the page with all that the model gets
 _EDITOR_PX = 150  # pixels: the least height of the text to edit
+_FACTS_PX = 64  # pixels: the least height of what is said of it
 
 
 class DraftPage(QWidget):
@@ -71,7 +74,7 @@ class DraftPage(QWidget):
         for page in (self.editor, self.compared, self.sent_view):
             self._pages.addWidget(page)
         sizes = ResponsiveRow(self._sizes, [self.sent_button])
-        body = column(self._range_line, self._head, self._pages, sizes, self._facts, gap=8)
+        body = column(self._range_line, self._head, self._pages, sizes, _FactsArea(self._facts), gap=8)
         body.setStretch(2, 1)
         self.setLayout(body)
 
@@ -145,6 +148,43 @@ class DraftPage(QWidget):
         self._pages.setCurrentIndex(_SENT if all_sent else int(comparing))
         self.sent_button.setText(tr("Edit text") if all_sent else tr("Show all of it"))
         self.switch_button.setText(tr("Edit text") if comparing else tr("Show differences"))
+
+
+class _FactsArea(ListScrollArea):
+    """Is as tall as what is said of a draft, and scrolls it where the screen has no room for that."""
+
+    def __init__(self, facts: QVBoxLayout) -> None:
+        page = QWidget()
+        page.setObjectName("page")
+        page.setLayout(facts)
+        super().__init__(page, tr("About the draft"))
+        self._facts, self._facts_px = facts, 0
+        self.setViewportMargins(0, 0, 0, 0)  # in line with what is above and below
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setMinimumHeight(scaled(_FACTS_PX))
+
+    def sizeHint(self) -> QSize:
+        """Return a size of which the height is that of its texts at its width."""
+        return QSize(super().sizeHint().width(), self._facts_px)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Follow the width."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the texts."""
+        result = super().eventFilter(watched, event)
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self._fit()
+        return result
+
+    def _fit(self) -> None:
+        height = self._facts.totalHeightForWidth(self.viewport().width())
+        if height != self._facts_px:
+            self._facts_px = height
+            self.setMaximumHeight(max(height, self.minimumHeight()))
+            self.updateGeometry()
 
 
 def _legend() -> str:

@@ -248,3 +248,5 @@ class HandoverPresenter:
             self.dialog.accept()
         finally:
             self.dialog.show_committing(is_committing=False)
+            if self.dialog.problem:
+                self.dialog.draft_page.focus_text()  # the button lost the keyboard while it was off

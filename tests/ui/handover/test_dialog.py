@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -22,6 +23,7 @@ from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.handover.compare_data import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft, handover_ranges
+from helix_desktop.words.summary_coverage import MissingText
 from tests.support.galleries.compare_gallery import compare_dialog, edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
 
@@ -71,6 +73,26 @@ def test_it_is_as_high_as_the_choice_and_grows_for_a_draft(dialog: HandoverDialo
     dialog.show_draft(DRAFT)
     assert dialog.height() == 720
     assert free.contains(dialog.geometry())
+
+
+def test_in_a_low_window_what_is_said_of_a_draft_scrolls(qtbot: QtBot, dialog: HandoverDialog) -> None:
+    lines = tuple((kind, " · ".join(["tests/test_extremes.py"] * 12)) for kind in ("Files", "Commands"))
+    draft = replace(DRAFT, coverage="12 of 36 files", missing=MissingText("Added below it:", lines))
+    dialog.show_draft(draft)
+    dialog.show_problem("The edited handover can't be read. " * 8)
+    (facts,) = (
+        area for area in dialog.findChildren(QScrollArea) if area.accessibleName() == "About the draft"
+    )
+    dialog.resize(780, 1_000)
+    bar = facts.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0 and facts.height() > facts.minimumHeight())
+    assert facts.focusPolicy() == Qt.FocusPolicy.NoFocus
+    dialog.resize(780, dialog.minimumHeight())
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert dialog.height() < 640
+    assert facts.focusPolicy() == Qt.FocusPolicy.StrongFocus
+    bottom = dialog.commit_button.mapTo(dialog, QPoint(0, dialog.commit_button.height())).y()
+    assert bottom < dialog.height()
 
 
 def test_it_is_small_again_after_writing_has_failed(dialog: HandoverDialog) -> None:

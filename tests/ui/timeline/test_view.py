@@ -371,7 +371,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     largest = floor - pane.chart.y_of(2_050_000)
     drawn = [(floor - pane.chart.y_of(tokens)) / largest for tokens in (322_000, 128_000)]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
-    assert point_text(points[1], 128_000) == "2,050,000 tokens in context · 1602 % of 128k · e2"
+    assert point_text(points[1], 128_000) == "2,050,000 tokens in context · 1,602 % of 128k · e2"
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
     assert point_text(about, 128_000) == "≈ 64,000 tokens in context · ≈ 50 % of 128k · e2"
     words = point_text(small, 128_000)

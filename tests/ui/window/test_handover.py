@@ -229,7 +229,9 @@ async def _check_invalid_text(rig: WindowRig) -> None:
     await until(lambda: dialog.problem, "the problem")
     assert "isn't one of the six headings" in dialog.problem
     assert len(rig.events(HandoverMade)) == count
+    await until(dialog.editor.hasFocus, "the keyboard in the text again")
     dialog.editor.setPlainText(text)
+    assert not dialog.problem
     await until(dialog.commit_button.isEnabled, "ready again")
     press(dialog, "hand_over")
     await _closed(rig)

@@ -31,8 +31,8 @@ def test_the_decimals_of_a_column_stand_below_each_other() -> None:
 
 def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     """What isn't 0 never reads `0 %`, and 1024 of a unit are one of the next."""
-    shares = [format_whole_percent(share) for share in (0.0, 0.001, 0.006, 0.384, 1.0)]
-    assert shares == ["0 %", "< 1 %", "1 %", "38 %", "100 %"]
+    shares = [format_whole_percent(share) for share in (0.0, 0.001, 0.006, 0.384, 1.0, 95.68)]
+    assert shares == ["0 %", "< 1 %", "1 %", "38 %", "100 %", "9,568 %"]
     assert format_whole_percent(0.384, is_estimated=True) == "≈ 38 %"
     assert format_whole_percent(0.001, is_estimated=True) == "< 1 %"
     sizes = (1023, 1024**2 - 600, 1024**2 - 500, 1024**3 - 1)
