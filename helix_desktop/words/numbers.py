@@ -61,10 +61,10 @@ def format_percent(share: float) -> str:
 
 def format_whole_percent(share: float, *, is_estimated: bool = False) -> str:
     """Return a share of 1, not below 0, in whole percent: `85 %`, `≈ 85 %`; `< 1 %` for a small one."""
-    whole = round(share * 100)
-    if share > 0 and not whole:
+    percent = round(share * 100)
+    if share > 0 and not percent:
         return tr("< {number} %", number="1")
-    text = tr("{number} %", number=format_integer(whole))
+    text = tr("{number} %", number=format_integer(percent))
     return f"≈ {text}" if is_estimated else text
 
 

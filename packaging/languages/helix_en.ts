@@ -1689,7 +1689,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Handover</source>
             <translation type="unfinished" />
         </message>
@@ -1902,7 +1902,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Note</source>
             <translation type="unfinished" />
         </message>
@@ -1912,7 +1912,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Noted facts</source>
             <translation type="unfinished" />
         </message>
@@ -8372,6 +8372,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>A new session starts with this handover and can recall everything it covers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>About the draft</source>
             <translation type="unfinished" />
         </message>
         <message>
