@@ -2297,7 +2297,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
-            <source>Show only tool {tool}</source>
+            <source>Show only {tool}</source>
             <translation type="unfinished" />
         </message>
         <message>

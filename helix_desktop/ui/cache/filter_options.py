@@ -124,10 +124,11 @@ def filter_menu(
 ) -> QMenu:
     """Return a menu of all options; active ones are checked, and removed by choosing them again."""
     menu = QMenu(parent)
-    by_name = sorted(tools, key=current_language().sort_key)
+    sort_key = current_language().sort_key
+    by_name = sorted(map(tool_option, tools), key=lambda option: sort_key(translate(option.name)))
     titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
         (tr("State"), [state_option(state) for state in CACHE_STATES]),
-        (tr("Tool"), [tool_option(tool) for tool in by_name]),
+        (tr("Tool"), by_name),
         (tr("Session"), [session_option(*session) for session in sessions[:_MAX_SESSIONS]]),
         (tr("Size"), SIZE_OPTIONS),
         (tr("Age"), age_options(now_ms)),

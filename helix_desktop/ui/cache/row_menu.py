@@ -144,7 +144,7 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
         return
     if single.tool and single.tool != "argument":
         option = tool_option(single.tool)
-        tool = tr("Show only tool {tool}", tool=translate(option.name).replace("&", "&&"))
+        tool = tr("Show only {tool}", tool=translate(option.name).replace("&", "&&"))
         _add(menu, "only-tool", tool, partial(bar.toggle, option))
     if single.target and single.state != "index":
         option = target_option(single.target)

@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
-from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, filter_menu, tool_option
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
@@ -136,6 +136,15 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     assert isinstance(parts[0], QMenu)
     assert [action.text() for action in parts[0].actions() if action.isChecked()] == ["read_file"]
     menu.deleteLater()
+
+
+def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    menu = filter_menu(parent, {}, ["fold", "handover", "read_file"], [], 0, lambda _: None)
+    tools = menu.actions()[1].menu()
+    assert isinstance(tools, QMenu)
+    assert [action.text() for action in tools.actions()] == ["Handover", "Note", "read_file"]
 
 
 def hit_of(pane: CacheBrowser) -> str:
@@ -321,7 +330,7 @@ async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: T
     pane.table.menu_requested.emit(QPoint(1, 1))
     (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     (only,) = (action for action in menu.actions() if action.objectName() == "cache-only-tool")
-    assert only.text() == f"Show only tool {source.all_rows[0].tool}"
+    assert only.text() == f"Show only {source.all_rows[0].tool}"
     only.trigger()
     menu.close()
     same = sum(row.tool == source.all_rows[0].tool for row in source.all_rows)

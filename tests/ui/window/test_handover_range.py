@@ -61,6 +61,15 @@ async def _dialog(rig: WindowRig) -> HandoverDialog:
     return presenter.dialog
 
 
+async def _dialog_after_two_turns(rig: WindowRig, server: ChatServer) -> HandoverDialog:
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**BY_HAND)
+    await rig.run_turn("Read everything")
+    await rig.run_turn("And now?")
+    return await _dialog(rig)
+
+
 def _note(dialog: HandoverDialog) -> str:
     words = dialog.findChild(QLabel, "draft-range")
     assert words is not None
@@ -75,12 +84,7 @@ async def test_a_draft_is_used_for_its_own_range_alone(qapp: QApplication, tmp_p
     """Another range makes the draft out of date: it can be written again, or its range chosen again."""
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**BY_HAND)
-        await rig.run_turn("Read everything")
-        await rig.run_turn("And now?")
-        dialog = await _dialog(rig)
+        dialog = await _dialog_after_two_turns(rig, server)
         first, last = 0, dialog.range_box.count() - 1
         assert last > first
         drafted = dialog.range_box.currentText()
@@ -123,12 +127,7 @@ async def test_the_former_draft_can_be_used_after_writing_again_was_stopped(
     """It stays on screen, and Compact takes it: it did nothing."""
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**BY_HAND)
-        await rig.run_turn("Read everything")
-        await rig.run_turn("And now?")
-        dialog = await _dialog(rig)
+        dialog = await _dialog_after_two_turns(rig, server)
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))

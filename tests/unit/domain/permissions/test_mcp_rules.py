@@ -31,8 +31,14 @@ def test_a_changed_server_asks_again() -> None:
 
 def mcp_call(tool: str = "mcp__files__read", digest: str = "a", **fields: Any) -> ApprovalRequest:
     rule = PermissionRule(tool, "files", kind="server")
-    told = {"kind": "mcp", "server": "files", "definition": "d1", "description_digest": digest, **fields}
-    return ApprovalRequest("c", tool, "files: x", "", "", rule, **told)
+    server_fields = {
+        "kind": "mcp",
+        "server": "files",
+        "definition": "d1",
+        "description_digest": digest,
+        **fields,
+    }
+    return ApprovalRequest("c", tool, "files: x", "", "", rule, **server_fields)
 
 
 def test_a_tool_that_is_described_differently_asks_again() -> None:
