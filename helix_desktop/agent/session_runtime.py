@@ -11,7 +11,7 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.informative_lines import ShortenOutput, shorten_output
+from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.system.clock import ClockMs
@@ -22,8 +22,8 @@ from helix_desktop.system.task_scope import TaskScope
 class SessionRuntime:
     """One session with its settings, token counter, clock, tasks and prompts.
 
-    `prompts` holds the prompts by name, `prompt_versions` the version of each that events record. `shorten`
-    makes outputs short for summaries.
+    `prompts` holds the prompts by name, `prompt_versions` the version of each that events record. `extracts`
+    read outputs for summaries.
     """
 
     session: Session
@@ -34,7 +34,7 @@ class SessionRuntime:
     prompts: Mapping[str, str]
     prompt_versions: Mapping[str, str]
     model_choice: ModelChoice
-    shorten: ShortenOutput = shorten_output
+    extracts: OutputExtracts = UNCACHED
 
     @property
     def transcript(self) -> Transcript:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
+import random
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
@@ -26,17 +31,60 @@ FIRST_S, EXACT_S = 0.1, 1.0  # what they may take
 _ROUNDS = 3
 _CHANGES = {"protect_steps": 5, "sweep_fixed": 9_000}  # one that matters at once, and one that does not
 _FURTHER = 20  # events by which the session goes on at last
+_RULES_CHARS = 6_000  # of what the user pastes into each message of the session with source
 
 
 def main() -> list[tuple[str, float, str]]:
     """Measure processor seconds in this process: the worker of the window does the same."""
-    replay = SessionReplay(SessionFacts(ModelInfo("replay", "recorded", WINDOW)), LineTokenCounter.bundled())
+    session = make_session(20, EVENTS // 2)
+    return _figures_per_change(_recorded(session)) + _figures_with_source(_recorded([*_with_source(session)]))
+
+
+def _recorded(session: Sequence[dict[str, Any]]) -> list[RecordedEvent]:
+    """Return the log of a session."""
     with closing(Replayer("off", window=1 << 40)) as replayer:
-        for message, is_turn_end in with_turn_ends(make_session(20, EVENTS // 2)):
+        for message, is_turn_end in with_turn_ends(session):
             replayer.feed(message)
             if is_turn_end:
                 replayer.end_turn()
-        log = replayer.session.log[:EVENTS]
+        return list(replayer.session.log[:EVENTS])
+
+
+def _with_source(session: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the messages with slices of Python's library as outputs, and the same rules in each request."""
+    library = Path(statistics.__file__).parent
+    pool = "\n".join(path.read_text(errors="replace") for path in sorted(library.glob("*.py")))
+    chance = random.Random(7)
+    for message in session:
+        content, size = message["content"], len(message["content"])
+        if message["role"] == "tool":
+            at = chance.randrange(len(pool) - size)
+            content = pool[at : at + size]
+        elif message["role"] == "user":
+            content = f"{pool[:_RULES_CHARS]}\n{content}"
+        yield message | {"content": content}
+
+
+def _figures_with_source(log: Sequence[RecordedEvent]) -> list[tuple[str, float, str]]:
+    """Return how long a change takes once the profiles were replayed, as in the window."""
+    replay = _replay()
+    replay.add(log)
+    for policy in PROFILES.values():
+        replay.run(policy)
+    figures = []
+    for name, policy in PROFILES.items():
+        changed = replace(policy, protect_steps=policy.protect_steps + 1)
+        exact = _seconds(partial(replay.run, changed))
+        figures.append((f"policy replay of source, {name} changed: exact", exact / EXACT_S, "of 1 s"))
+    return figures
+
+
+def _replay() -> SessionReplay:
+    return SessionReplay(SessionFacts(ModelInfo("replay", "recorded", WINDOW)), LineTokenCounter.bundled())
+
+
+def _figures_per_change(log: Sequence[RecordedEvent]) -> list[tuple[str, float, str]]:
+    replay = _replay()
     replay.add(log[:-_FURTHER])
     loading = _seconds(replay.prepare)
     figures = [(f"policy replay: read {len(log):,} events, once", loading * 1e3, "ms")]

@@ -298,7 +298,7 @@ class Compactor:
             source_input.fresh,
             source_input.covers,
             source_input.masked,
-            self._runtime.shorten,
+            self._runtime.extracts,
         )
         runtime, cut = self._runtime, source_input.cut
         quoted = user_text_seqs(

@@ -165,9 +165,9 @@ class Observer:
             )
             source = reflection_input(source_input.generations, source_input.items)
         else:
-            shorten, newest = self._runtime.shorten, FOLLOWING_MESSAGES
+            extracts, newest = self._runtime.extracts, FOLLOWING_MESSAGES
             lines = await asyncio.to_thread(
-                transcript_lines, source_input.items, source_input.covers, source_input.masked, shorten
+                transcript_lines, source_input.items, source_input.covers, source_input.masked, extracts
             )
             following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
             task = observation_task.observation_task(

@@ -30,14 +30,14 @@ class GitCommits(msgspec.Struct):
 
     def add(self, output: ToolAnswered, seq: int) -> None:
         """Read what a command printed."""
-        if "git" in output.target and not _NEW_REPOSITORY.search(output.text):
+        if "git" in output.target and not _has(_NEW_REPOSITORY, "Initialized", output.text):
             self._add_commits(output, seq)
             self._add_pushes(output.text)
         if _REQUEST.search(output.target) and (found := _REQUEST_ADDRESS.search(output.text)):
             self.requests[found[0]] = PullRequest(found[0], seq)
 
     def _add_commits(self, output: ToolAnswered, seq: int) -> None:
-        for branch, digest, subject in _COMMITTED.findall(output.text):
+        for branch, digest, subject in _COMMITTED.findall(output.text) if "] " in output.text else ():
             if "--amend" in output.target:
                 same = [commit for commit in self.commits.values() if commit.branch == branch]
                 for amended in same[-1:]:
@@ -46,8 +46,8 @@ class GitCommits(msgspec.Struct):
             self.commits[digest] = GitCommit(digest, branch, title, seq)
 
     def _add_pushes(self, text: str) -> None:
-        branches = {*_PUSHED.findall(text)}
-        if self.commits and _ALL_PUSHED.search(text):
+        branches = {*_PUSHED.findall(text)} if " -> " in text else set()
+        if self.commits and _has(_ALL_PUSHED, "up-to-date", text):
             branches.add([*self.commits.values()][-1].branch)
         for commit in self.commits.values() if branches else ():
             if commit.branch in branches:
@@ -57,3 +57,8 @@ class GitCommits(msgspec.Struct):
     def newest_first(self) -> list[GitCommit | PullRequest]:
         """Return pull requests and commits, the newest first."""
         return sorted((*self.commits.values(), *self.requests.values()), key=lambda entry: -entry.seq)
+
+
+def _has(pattern: re.Pattern[str], word: str, text: str) -> bool:
+    """Return True if a pattern is in a text; its word is looked for first, much faster than the pattern."""
+    return word in text and pattern.search(text) is not None

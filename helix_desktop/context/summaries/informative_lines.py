@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
 from helix_desktop.context.summaries.conclusions import cut_between_words
@@ -36,9 +37,6 @@ _NOISE = re.compile(
 _DIGITS = re.compile(r"\d+")
 _HEAD, _TAIL, _HEAD_OF_SOURCE = 0.4, 0.2, 0.25  # shares of a short form that are its beginning and its end
 _MAX_LINE, _LEAST_CUT = 300, 100  # characters of a line between them, and of one that is cut to fit
-
-ShortenOutput = Callable[[str, int], str]
-"""`shorten_output`, or what remembers its results."""
 
 
 def last_informative_line(text: str) -> str:
@@ -118,6 +116,17 @@ def informative_source_lines(text: str, max_chars: int) -> str:
     found = ranked_lines(text.splitlines())
     facts = [line for line in found if line[0] != MESSAGE and not is_definition(line[-1])]
     return "\n".join(_fit_lines(facts, max_chars))
+
+
+class OutputExtracts(NamedTuple):
+    """What summaries extract from an output, in so many characters; a replay remembers what it extracted."""
+
+    shorten: Callable[[str, int], str] = shorten_output
+    source_lines: Callable[[str, int], str] = informative_source_lines
+
+
+UNCACHED = OutputExtracts()
+"""Extracts each time anew."""
 
 
 def _head(text: str, max_chars: int) -> str:

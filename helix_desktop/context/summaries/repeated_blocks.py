@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -12,6 +13,7 @@ _FIRST_CHARS = 60  # of a block, quoted in its place
 _LINE = re.compile(r"^(?=[ \t]*\S)[^\n]{12}", re.MULTILINE)  # how the first line of a block begins
 _MARK = "[Helix Desktop:"
 _MARK_TOKENS = 30  # of the line in a block's place, the quoted words included
+_REMEMBERED = 256  # weights of texts: each count of what is quoted asks for the same
 _WORD_CHARS = 10  # of a word or number that is about one token
 _LOOKALIKE = re.compile(rf"^(?=[ \t]*{re.escape(_MARK)})", re.MULTILINE)
 _TOKENS = re.compile(r"[a-zA-Z]+|[0-9]+|[^\W\d_a-zA-Z]|[^\w\s]+|_")
@@ -132,6 +134,7 @@ def quoted_tokens(parts: Sequence[str | RepeatedBlock], tokens: int) -> int:
     return min(tokens, round(tokens * share) + _MARK_TOKENS * len(repeats))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _weight(text: str) -> int:
     """Return about how many tokens a text has, to share out the count of a message among its parts."""
     words = _TOKENS.findall(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import get_args
 
@@ -33,6 +34,7 @@ CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
+_REMEMBERED = 8_192  # messages whose facts are remembered: each summary asks for those of the whole session
 _MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _SHORT = 4  # words of an instruction so short that a line must have all of them
@@ -81,6 +83,10 @@ _SHARES: Mapping[FactKind, float] = {
 }  # of the characters for facts that are missing; conclusions and tasks have theirs beside the others'
 
 
+_Fact = tuple[FactKind, str, str]
+"""A fact of a message: its kind, itself, and of a hash or a number the sentence that it is in."""
+
+
 class CoveredFacts:
     """The facts of messages, added one by one: by kind, each with the newest event that has it."""
 
@@ -98,9 +104,11 @@ class CoveredFacts:
             self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text):
-                self._add_message(text, item.seq)
+                for number in _numbers_in(text):
+                    self.user_messages.setdefault(number, set()).add(item.seq)
+                self._note_all(_facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
-                self._add_words(text, item.seq)
+                self._note_all(_facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
@@ -111,25 +119,9 @@ class CoveredFacts:
                 for match in _hashes_in(line):
                     self._note("hashes", match[0], item.seq, _sentence_around(line, match))
 
-    def _add_message(self, text: str, seq: int) -> None:
-        self._add_words(text, seq)
-        for pattern in _IN_SENTENCES.values():
-            for match in pattern.finditer(text[:_PARSED_CHARS]):
-                self.user_messages.setdefault(_plain_number(match[0]), set()).add(seq)
-        for sentence in instructions_in(typed_text(text)):
-            self._note("instructions", sentence, seq)
-        for name in identifiers_in(text[:_PARSED_CHARS]):
-            if "/" in name.strip("/") or "." in name.strip("."):
-                self._note("files", name, seq)
-
-    def _add_words(self, text: str, seq: int) -> None:
-        part = text[:_PARSED_CHARS]
-        for match in _hashes_in(part):
-            self._note("hashes", match[0], seq, _sentence_around(part, match))
-        for match in _NUMBER.finditer(part):
-            sentence = _sentence_around(part, match)
-            if len(sentence.split()) >= _MIN_WORDS:
-                self._note("numbers", " ".join(match[0].split()).rstrip(".,"), seq, sentence)
+    def _note_all(self, facts: Iterable[_Fact], seq: int) -> None:
+        for kind, fact, sentence in facts:
+            self._note(kind, fact, seq, sentence)
 
     def _note(self, kind: FactKind, fact: str, seq: int, sentence: str = "") -> None:
         self.facts[kind].pop(fact, None)
@@ -158,6 +150,39 @@ class CoveredFacts:
             case "instructions" | "conclusions":
                 return dict([*facts.items()][-_MAX_CHECKED:])
         return facts
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _facts_in_words(text: str) -> tuple[_Fact, ...]:
+    """Return the hashes and numbers in a message, with their sentences."""
+    part, facts = text[:_PARSED_CHARS], list[_Fact]()
+    for match in _hashes_in(part):
+        facts.append(("hashes", match[0], _sentence_around(part, match)))
+    for match in _NUMBER.finditer(part):
+        sentence = _sentence_around(part, match)
+        if len(sentence.split()) >= _MIN_WORDS:
+            facts.append(("numbers", " ".join(match[0].split()).rstrip(".,"), sentence))
+    return tuple(facts)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _facts_in_request(text: str) -> tuple[_Fact, ...]:
+    """Return the facts in a message of the user."""
+    facts = [*_facts_in_words(text)]
+    facts += [("instructions", sentence, "") for sentence in instructions_in(typed_text(text))]
+    for name in identifiers_in(text[:_PARSED_CHARS]):
+        if "/" in name.strip("/") or "." in name.strip("."):
+            facts.append(("files", name, ""))
+    return tuple(facts)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _numbers_in(text: str) -> frozenset[str]:
+    """Return the hashes and numbers in a message of the user, without spaces."""
+    part = text[:_PARSED_CHARS]
+    return frozenset(
+        _plain_number(match[0]) for pattern in _IN_SENTENCES.values() for match in pattern.finditer(part)
+    )
 
 
 def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:

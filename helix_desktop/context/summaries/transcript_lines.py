@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 
 import msgspec
 
@@ -11,11 +11,11 @@ from helix_desktop.context.intake.descriptions import describe_edits
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
-    ShortenOutput,
+    UNCACHED,
+    OutputExtracts,
     described_result,
     error_line,
     failure_lines,
-    informative_source_lines,
     last_informative_line,
     reports_failure,
     shorten_output,
@@ -57,7 +57,7 @@ class TranscriptLine(msgspec.Struct, frozen=True):
     end: str = ""
     max_chars: int = FULL_CHARS
     is_output: bool = False
-    shorten: ShortenOutput = shorten_output
+    shorten: Callable[[str, int], str] = shorten_output
 
     @property
     def text(self) -> str:
@@ -72,7 +72,7 @@ def transcript_lines(
     items: Iterable[LogItem],
     covers: Sequence[Cover] = (),
     masked: Set[int] = frozenset(),
-    shorten: ShortenOutput = shorten_output,
+    extracts: OutputExtracts = UNCACHED,
 ) -> tuple[TranscriptLine, ...]:
     """Return the transcript lines of these messages.
 
@@ -85,9 +85,9 @@ def transcript_lines(
     for item in items:
         cover = next((cover for cover in covers if cover.after < item.seq <= cover.upto), None)
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
-            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS, shorten))
+            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS, extracts))
         elif isinstance(cover.event, FoldMade):
-            lines.append(_folded_line(item, _OF_SOURCE))
+            lines.append(_folded_line(item, _OF_SOURCE, extracts))
         else:
             if cover.seq not in listed_covers:
                 listed_covers.add(cover.seq)
@@ -111,7 +111,7 @@ def observation_line(observation: Observation) -> TranscriptLine:
     )
 
 
-def _item_line(item: LogItem, max_chars: int, shorten: ShortenOutput = shorten_output) -> TranscriptLine:
+def _item_line(item: LogItem, max_chars: int, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments):
             along = "".join(map(_attached, attachments))
@@ -122,8 +122,8 @@ def _item_line(item: LogItem, max_chars: int, shorten: ShortenOutput = shorten_o
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
         case ToolAnswered() as output:
-            opening, body = _output_opening(item.seq, output), shorten(output.text, max_chars)
-            return TranscriptLine(opening, body, "", max_chars, is_output=True, shorten=shorten)
+            opening, body = _output_opening(item.seq, output), extracts.shorten(output.text, max_chars)
+            return TranscriptLine(opening, body, "", max_chars, is_output=True, shorten=extracts.shorten)
 
 
 def _attached(attachment: Attachment) -> str:
@@ -131,14 +131,14 @@ def _attached(attachment: Attachment) -> str:
     return f" ({verb}: {' '.join(attachment.label.split())})"
 
 
-def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
+def _folded_line(item: LogItem, of_source: int = 0, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
     """Return what a note says of a message; of source that was read `of_source` characters of facts, too."""
     match item.event:
         case ToolAnswered() as output:
             described = described_result(output.about, output.exit_code)
             body = described if output.about else _first_and_informative_line(output)
             if of_source and tool_kind(output.name) == "read":
-                body = "\n".join(filter(None, (body, informative_source_lines(output.text, of_source))))
+                body = "\n".join(filter(None, (body, extracts.source_lines(output.text, of_source))))
             elif tool_kind(output.name) == "command" and _says_failure(output, body):
                 body = "\n".join([body, *(line for line in failure_lines(output.text) if line not in body)])
             return TranscriptLine(_output_opening(item.seq, output), body)

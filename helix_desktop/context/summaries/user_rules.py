@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 from helix_desktop.context.summaries.conclusions import cut_between_words
@@ -14,6 +15,7 @@ _PARSED_CHARS = 20_000  # characters of a message that are searched
 _LEAST_CHARS = 9  # of a rule: shorter ones name nothing
 _LONG_MESSAGE = 2_000  # characters from which most of a message is text of others: plans, logs, pages
 _PREFERENCES_OF_LONG = 2
+_REMEMBERED = 1_024  # messages, of which each summary asks again
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _RULE = re.compile(
     r"\b(?:always|never|prefer|don['’]t|do not|must|mustn['’]t|only use|make sure|ensure|avoid|keep|without"
@@ -54,10 +56,11 @@ def instructions_in(text: str) -> Iterator[str]:
             yield cut_between_words(line, RULE_CHARS)
 
 
-def preferences_in(text: str) -> list[str]:
+@lru_cache(maxsize=_REMEMBERED)
+def preferences_in(text: str) -> tuple[str, ...]:
     """Return how the user wants things done: a short message whole, of a long one its first rules."""
     if not _COMMAND.search(text):
-        return []
+        return ()
     if len(text) <= RULE_CHARS:
-        return [text]
-    return [*islice(filter(_COMMAND.search, instructions_in(text)), _PREFERENCES_OF_LONG)]
+        return (text,)
+    return (*islice(filter(_COMMAND.search, instructions_in(text)), _PREFERENCES_OF_LONG),)

@@ -251,7 +251,8 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: 
     if excluded := transcript.rewrites.excluded.get(seq):
         return excluded.tokens + FRAMING_TOKENS
     cap, quoted = policy.user_text_tokens, transcript.position(handover.upto)
-    state = transcript.last_rewrite_seq, cap, window_size, quoted  # all that the quotes depend on
+    # All that the quotes depend on: sweeps and folds behind the handover change no message in it.
+    state = transcript.last_rearranging_seq, cap, window_size, quoted
     if transcript.handover_count[0] != state:
         texts = handovers.user_texts(transcript, handover, cap, window_size)
         quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)

@@ -19,7 +19,7 @@ from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
-from helix_desktop.context.summaries.informative_lines import ShortenOutput
+from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.choices import HoldSet
@@ -79,7 +79,7 @@ class PolicyEngine:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: MessageTokenCounter,
-        shorten: ShortenOutput,
+        extracts: OutputExtracts,
         on_rewrite: OnRewrite,
     ) -> None:
         self._traced = TracedPolicy(policy.scaled(facts.info.window))
@@ -95,9 +95,9 @@ class PolicyEngine:
         self.transcript = self._session.transcript
         self._writer = SummaryWriter(facts.info, counter)
         self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
-        self._manager = ContextManager(self._runtime(counter, shorten))
+        self._manager = ContextManager(self._runtime(counter, extracts))
 
-    def _runtime(self, counter: TokenCounter, shorten: ShortenOutput) -> SessionRuntime:
+    def _runtime(self, counter: TokenCounter, extracts: OutputExtracts) -> SessionRuntime:
         prompts, versions = split_versions(load_prompts())
         return SessionRuntime(
             session=self._session,
@@ -108,7 +108,7 @@ class PolicyEngine:
             prompts=prompts,
             prompt_versions=versions,
             model_choice=ModelChoice(self._session, lambda: self._settings),
-            shorten=shorten,
+            extracts=extracts,
         )
 
     def decides_as(self, policy: ContextPolicy) -> bool:

@@ -26,6 +26,7 @@ class LineTokenCounter(MessageTokenCounter):
         super().__init__(count_tokens)
         self._of_lines: dict[str, int] = {}
         self._of_words = _WordTokens(count_tokens)
+        self._newest_long = "", 0  # a summary's input is counted before it is sent, and when it is
 
     def text_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
@@ -33,7 +34,9 @@ class LineTokenCounter(MessageTokenCounter):
         if tokens is not None:
             return tokens
         if len(text) > MAX_CHUNK_CHARS:  # is cut elsewhere
-            return self._count(text)
+            if text != self._newest_long[0]:
+                self._newest_long = text, self._count(text)
+            return self._newest_long[1]
         return sum(map(self._line_tokens, _LINE_START.split(text)))
 
     def _line_tokens(self, line: str) -> int:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.summaries.informative_lines import ShortenOutput, shorten_output
+from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
     estimate_next_request,
@@ -31,7 +31,7 @@ from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, Wind
 MS = 1_000  # in a second
 _ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
 _TEXTS_AT_ONCE = 200  # read between two such looks
-_SHORT_OUTPUTS = 32_768  # remembered; what is new in them has 6,000 characters at most
+_EXTRACTS = 32_768  # of each kind, remembered; what is new in them has 6,000 characters at most
 _PROFILES = frozenset(PROFILES.values())
 _MAX_RUNS = len(_PROFILES) + 3  # that can go on with the session; each takes some 40 MB at 10,000 events
 ShouldStop = Callable[[], bool]
@@ -53,8 +53,8 @@ class SessionReplay:
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
         self._ahead: dict[ContextPolicy, _Run] = {}  # a run ahead that was called off, to go on with
         self._playing: _Run | None = None
-        # Whatever the policy, a short output is the same.
-        self._shorten = lru_cache(maxsize=_SHORT_OUTPUTS)(shorten_output)
+        # Whatever the policy, what is extracted of an output is the same.
+        self._extracts = OutputExtracts(*map(lru_cache(maxsize=_EXTRACTS), UNCACHED))
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
@@ -131,7 +131,7 @@ class SessionReplay:
     ) -> PolicyReplay:
         run = self._runs.pop(policy, None) or self._ahead.pop(policy, None)
         if run is None:
-            run = _Run(policy, self.facts, self._counter, self._shorten, self._names.key_words)
+            run = _Run(policy, self.facts, self._counter, self._extracts, self._names.key_words)
         self._playing = run
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
@@ -166,13 +166,13 @@ class _Run:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: LineTokenCounter,
-        shorten: ShortenOutput,
+        extracts: OutputExtracts,
         key_words: Set[str],
     ) -> None:
         self._facts = facts
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self.played = 0  # events
-        engine = self._engine = PolicyEngine(policy, facts, counter, shorten, self._on_rewrite)
+        engine = self._engine = PolicyEngine(policy, facts, counter, extracts, self._on_rewrite)
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)

@@ -42,4 +42,4 @@ def test_of_a_long_message_only_commands_are_rules() -> None:
 )
 def test_a_preference_says_how_things_are_to_be_done(message: str, is_preference: bool) -> None:
     """What never happens, or isn't there, says nothing of how the user wants to have it."""
-    assert preferences_in(message) == ([message] if is_preference else [])
+    assert preferences_in(message) == ((message,) if is_preference else ())
