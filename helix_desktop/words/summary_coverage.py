@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from helix_desktop.context.summaries.summary_coverage import MAX_CHECKED
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.words.direction import dotted
@@ -20,7 +21,7 @@ _LITERAL: tuple[FactKind, ...] = ("files", "hashes", "commands")  # the others m
 
 def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return how many facts of each kind a summary and its ledger name; empty where it was not checked."""
-    counts = " · ".join(_count(kind) for kind in coverage if kind.total)
+    counts = " · ".join(_with_verbatim(_count(kind), kind) for kind in coverage if kind.total)
     return tr("Named in text and lists: {counts}", counts=counts) if counts else ""
 
 
@@ -42,17 +43,17 @@ NOTHING_MISSING = MissingText()
 
 
 def added_text(coverage: Sequence[SummaryCoverage]) -> MissingText:
-    """Return what was added below the summary because it does not name it."""
-    return missing_text(coverage, tr("Added below it:"))
+    """Return what stands below the summary because it does not name it, and how much more there is.
 
-
-def missing_text(coverage: Sequence[SummaryCoverage], heading: str) -> MissingText:
-    """Return the facts that a summary does not name: of each kind a line with as many as it has room for."""
-    lines = tuple((_kind_name(kind.kind), _listed(kind)) for kind in coverage if kind.missing)
-    return MissingText(heading, lines) if lines else NOTHING_MISSING
+    Of each kind a line has as many facts as it has room for.
+    """
+    listed = ((_kind_name(kind.kind), _listed(kind)) for kind in coverage)
+    lines = tuple((kind, facts) for kind, facts in listed if facts)
+    return MissingText(tr("Added below it:"), lines) if lines else NOTHING_MISSING
 
 
 def _listed(coverage: SummaryCoverage) -> str:
+    """Return the facts that stand below a summary, and how many are named nowhere in the window."""
     listed: list[str] = []
     room = _LINE_CHARS
     for fact in coverage.missing:
@@ -65,6 +66,9 @@ def _listed(coverage: SummaryCoverage) -> str:
     more = len(coverage.missing) - len(listed)
     if more:
         listed.append(tr.plural(more, "and %n more", "and %n more"))
+    elsewhere = coverage.total - coverage.named - coverage.verbatim - len(coverage.missing)
+    if elsewhere > 0:
+        listed.append(tr.plural(elsewhere, "%n more only in the cache", "%n more only in the cache"))
     return dotted(listed)
 
 
@@ -83,18 +87,16 @@ def _kind_name(kind: FactKind) -> str:
 def _count(coverage: SummaryCoverage) -> str:
     count, total = format_integer(coverage.named), coverage.total
     match coverage.kind:
+        case "instructions" if total == MAX_CHECKED:
+            return tr("{named} of the newest {total} instructions", named=count, total=format_integer(total))
         case "instructions":
-            instructions = tr.plural(
-                total, "{named} of %n instruction", "{named} of %n instructions", named=count
-            )
-            return _with_verbatim(instructions, coverage)
+            return tr.plural(total, "{named} of %n instruction", "{named} of %n instructions", named=count)
         case "tasks":
             return tr.plural(total, "{named} of %n task left", "{named} of %n tasks left", named=count)
+        case "conclusions" if total == MAX_CHECKED:
+            return tr("{named} of the newest {total} conclusions", named=count, total=format_integer(total))
         case "conclusions":
-            conclusions = tr.plural(
-                total, "{named} of %n conclusion", "{named} of %n conclusions", named=count
-            )
-            return _with_verbatim(conclusions, coverage)
+            return tr.plural(total, "{named} of %n conclusion", "{named} of %n conclusions", named=count)
         case _:
             return _count_of_names(coverage.kind, count, total)
 

@@ -21613,6 +21613,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>%n more only in the cache</source>
+            <translation>
+                <numerusform>%n more only in the cache</numerusform>
+                <numerusform>%n more only in the cache</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>%n points</source>
             <translation>
@@ -21983,11 +21991,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Not chosen in time</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
-            <source>Not in it, but can be recalled:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22549,6 +22552,16 @@
                 <numerusform>{named} of %n task left</numerusform>
                 <numerusform>{named} of %n tasks left</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>{named} of the newest {total} conclusions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>{named} of the newest {total} instructions</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />

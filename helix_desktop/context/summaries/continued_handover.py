@@ -48,7 +48,7 @@ def continued_handover(
     are to be counted.
     """
     recorded = transcript.rewrites.handovers.get(seq)
-    source = recorded if seq else handover or _preview(transcript, policy)
+    source = recorded if seq else handover or _preview(transcript, policy, window_size)
     if source is None:
         raise InvalidInput(
             _text("No session can start from this."),
@@ -100,8 +100,8 @@ def continued_title(title: str, titles: Container[str]) -> str:
     return next(candidate for candidate in numbered if candidate not in titles)
 
 
-def _preview(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | None:
-    preview = preview_handover(transcript, policy.ledger_tokens)
+def _preview(transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverMade | None:
+    preview = preview_handover(transcript, policy, window_size)
     if not transcript.items:
         return None
     return HandoverMade(

@@ -7,7 +7,8 @@ import msgspec
 from helix_desktop.context.log.rewrite_state import ExcludedCover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.handover import previous_handover, section_text
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.handover import previous_handover, section_text, user_text_seqs
 from helix_desktop.context.summaries.handover_fallback import HistoryExtract
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
@@ -50,8 +51,8 @@ class HandoverPreviewWriter:
         self._last: LogItem | None = None
         self._hidden: tuple[dict[int, Excluded], tuple[ExcludedCover, ...]] = ({}, ())
 
-    def write(self, transcript: Transcript, ledger_tokens: int) -> HandoverPreview:
-        """Return the preview, its ledger in about `ledger_tokens` tokens."""
+    def write(self, transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
+        """Return the preview, as it would be in a window of `window_size` tokens."""
         items, excluded = transcript.items, transcript.rewrites.excluded
         end = len(items)
         hidden = excluded, transcript.rewrites.excluded_covers
@@ -64,14 +65,16 @@ class HandoverPreviewWriter:
             self._facts.add(item)
         self._count, self._last = end, items[end - 1] if end else None
         sections = self._extract.sections(previous_handover(transcript))
-        ledger = self._extract.ledger.text(ledger_tokens)
+        ledger = self._extract.ledger.text(policy.ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         upto = self._last.seq if self._last else 0
         todo_list = transcript.todo_list_between(0, upto)
-        coverage = check_summary_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN, (), todo_list)
+        quoted = user_text_seqs(transcript, upto, 0, policy.user_text_tokens, window_size)
+        max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+        coverage = check_summary_coverage(self._facts, text, max_chars, quoted, todo_list)
         return HandoverPreview(upto, transcript.counts(upto=upto), sections, ledger, coverage)
 
 
-def preview_handover(transcript: Transcript, ledger_tokens: int) -> HandoverPreview:
+def preview_handover(transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
     """Return the handover of the whole history as it would be now, without a model."""
-    return HandoverPreviewWriter().write(transcript, ledger_tokens)
+    return HandoverPreviewWriter().write(transcript, policy, window_size)

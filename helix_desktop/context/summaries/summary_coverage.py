@@ -30,12 +30,12 @@ from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.typed_text import typed_text
 
+MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _REMEMBERED = 8_192  # messages whose facts are remembered: each summary asks for those of the whole session
-_MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _SHORT = 4  # words of an instruction so short that a line must have all of them
 _MIN_WORDS = 3  # of a sentence that says what a number is
@@ -148,7 +148,7 @@ class CoveredFacts:
             case "commands":
                 return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
             case "instructions" | "conclusions":
-                return dict([*facts.items()][-_MAX_CHECKED:])
+                return dict([*facts.items()][-MAX_CHECKED:])
         return facts
 
 

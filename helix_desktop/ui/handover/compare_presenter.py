@@ -72,8 +72,9 @@ class ComparePresenter:
 
     async def _read_preview(self) -> None:
         """Write the handover as it would be now, in a thread: a long log takes longer than a frame."""
-        fork, policy = self._conversation.session.transcript.fork(), self._conversation.window.policy
-        preview = await asyncio.to_thread(preview_handover, fork, policy.ledger_tokens)
+        fork, window = self._conversation.session.transcript.fork(), self._conversation.window
+        size = window.frame.info.window
+        preview = await asyncio.to_thread(preview_handover, fork, window.policy, size)
         self._preview = preview.sections
         if self._is_open:
             self._show()

@@ -32,7 +32,7 @@ class TimelinePresenter:
         self._writer: tuple[Conversation, HandoverPreviewWriter] | None = None
         self._present_lock = asyncio.Lock()
         self._preview: PreviewCard | None = None
-        self._present_for: tuple[str, int, ContextPolicy] | None = None  # what it was written for
+        self._present_for: tuple[str, int, ContextPolicy, int] | None = None  # what it was written for
         self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
@@ -120,14 +120,15 @@ class TimelinePresenter:
     async def _preview_card(self, conversation: Conversation) -> PreviewCard | None:
         """Return the handover as it would be now; written again only where the log went on."""
         transcript, policy = conversation.session.transcript, conversation.window.policy
+        window_size = conversation.window.frame.info.window
         async with self._present_lock:
             if self._writer is None or self._writer[0] is not conversation:
                 self._writer = conversation, HandoverPreviewWriter()
-            made_for = (conversation.session.id, transcript.last_seq, policy)
+            made_for = (conversation.session.id, transcript.last_seq, policy, window_size)
             if made_for != self._present_for:
                 writer = self._writer[1]
                 self._preview = await asyncio.to_thread(
-                    build_preview_card, writer, transcript.fork(), policy.ledger_tokens
+                    build_preview_card, writer, transcript.fork(), policy, window_size
                 )
                 self._present_for = made_for
             return self._preview

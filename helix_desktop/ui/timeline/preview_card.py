@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
 from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.ui.timeline.card_data import PreviewCard
-from helix_desktop.words.summary_coverage import coverage_text, missing_text
+from helix_desktop.words.summary_coverage import added_text, coverage_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
 
 def build_preview_card(
-    writer: HandoverPreviewWriter, transcript: Transcript, ledger_tokens: int
+    writer: HandoverPreviewWriter, transcript: Transcript, policy: ContextPolicy, window_size: int
 ) -> PreviewCard | None:
     """Return the card; None without messages. Its time grows with the log: call it in a thread."""
     if not transcript.items:
         return None
-    preview = writer.write(transcript, ledger_tokens)
+    preview = writer.write(transcript, policy, window_size)
     return PreviewCard(
         translate(preview.counts.text),
         preview.sections,
         preview.ledger,
         coverage_text(preview.coverage),
-        missing_text(preview.coverage, tr("Not in it, but can be recalled:")),
+        added_text(preview.coverage),
         markdown=_markdown(preview),
     )
 

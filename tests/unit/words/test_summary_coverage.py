@@ -27,6 +27,23 @@ def test_what_a_summary_names_and_what_was_added() -> None:
     assert coverage_text(()) == ""
 
 
+def test_named_kept_added_and_cached_add_up() -> None:
+    """Each fact is counted once: what stands nowhere in the window is said to be in the cache."""
+    missing = (Bullet("Never push.", (3,)), Bullet("Ask first.", (4,)))
+    coverage = (
+        SummaryCoverage("conclusions", 25, 200, missing, verbatim=3),
+        SummaryCoverage("numbers", 1, 9, (), verbatim=2),
+    )
+    assert coverage_text(coverage) == (
+        "Named in text and lists: 25 of the newest 200 conclusions, 3 kept word for word"
+        " · 1 of 9 numbers, 2 kept word for word"
+    )
+    assert added_text(coverage).lines == (
+        ("Conclusions", "Never push. · Ask first. · 170 more only in the cache"),
+        ("Numbers", "6 more only in the cache"),
+    )
+
+
 def test_a_long_name_is_shortened() -> None:
     """An instruction may be a sentence of a list; the card shows its beginning, without the list's dash."""
     line = added_text(

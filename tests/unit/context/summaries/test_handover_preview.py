@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.cut_points import choose_cut
 from helix_desktop.context.summaries.handover import previous_handover
 from helix_desktop.context.summaries.handover_preview import HandoverPreviewWriter, preview_handover
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.domain.events.summary import SECTIONS, SummaryCoverage
 from tests.support.histories import (
     DEFAULT_ACTIONS,
     DrawnRandom,
@@ -20,6 +21,9 @@ from tests.support.histories import (
 )
 from tests.support.session_rewrites import exclude
 
+AS_SENT = PROFILES["balanced"], 128_000
+"""The policy of the preview, and the tokens of the window."""
+
 
 @given(histories(), st.data())
 def test_written_again_as_the_log_grows_it_is_what_it_would_be_from_scratch(
@@ -29,12 +33,12 @@ def test_written_again_as_the_log_grows_it_is_what_it_would_be_from_scratch(
     writer, rng = HandoverPreviewWriter(), DrawnRandom(data.draw)
     for action in ("turn", rng.pick(DEFAULT_ACTIONS), "fail_and_retry", "turn"):
         log = list(simulator.log)
-        present = writer.write(simulator.transcript, 300)
-        assert present == preview_handover(simulator.transcript, 300)
+        present = writer.write(simulator.transcript, *AS_SENT)
+        assert present == preview_handover(simulator.transcript, *AS_SENT)
         assert simulator.log == log
         assert [section.title for section in present.sections] == [*SECTIONS]
         apply_action(simulator, action, rng)
-    assert writer.write(simulator.transcript, 300) == preview_handover(simulator.transcript, 300)
+    assert writer.write(simulator.transcript, *AS_SENT) == preview_handover(simulator.transcript, *AS_SENT)
 
 
 def test_what_the_user_excludes_is_not_in_it() -> None:
@@ -49,7 +53,7 @@ def test_what_the_user_excludes_is_not_in_it() -> None:
         cut = choose_cut(simulator.transcript, 0)
         assert cut is not None
         handover_sections = simulator.handover_at(cut).sections
-        present = writer.write(simulator.transcript, 300).sections
+        present = writer.write(simulator.transcript, *AS_SENT).sections
         return word in str(present), word in str(handover_sections)
 
     assert names("zebra") == (True, True)
@@ -67,3 +71,22 @@ def test_what_the_user_excludes_is_not_in_it() -> None:
     assert handover[0] in simulator.transcript.rewrites.excluded
     assert previous_handover(simulator.transcript) is None
     assert not names("quokka")[1]
+
+
+def test_what_is_quoted_is_counted_as_kept() -> None:
+    """As in the handover that would be made: the user's own words stand below it, the newest that fit."""
+    simulator = SessionSimulator(disable_folding(PROFILES["balanced"]))
+    for number in range(60):
+        simulator.send_message(f"Never touch module{number}x.")
+        simulator.step("So it is.", 0)
+
+    def instructions(policy: ContextPolicy) -> SummaryCoverage:
+        coverage = preview_handover(simulator.transcript, policy, 128_000).coverage
+        return next(kind for kind in coverage if kind.kind == "instructions")
+
+    kept = instructions(PROFILES["balanced"])
+    assert kept.named + kept.verbatim == kept.total == 60
+    assert not kept.missing
+    less = instructions(replace(PROFILES["balanced"], user_text_tokens=40))
+    assert less.verbatim < kept.verbatim
+    assert less.missing
