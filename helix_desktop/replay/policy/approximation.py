@@ -39,6 +39,7 @@ from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, Wind
 from helix_desktop.replay.request_totals import CACHED, FRESH
 
 _MS = 1_000
+_NEVER = 1 << 62  # steps
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True):
@@ -90,8 +91,9 @@ class SessionSums:
 class _Batch:
     """What has become ready for one kind of rewrite, and what waiting for it has cost."""
 
-    def __init__(self, protected_steps: int, protected_tokens: int) -> None:
-        self._steps, self._tokens = protected_steps, protected_tokens
+    def __init__(self, protected_steps: int, protected_tokens: int, least_steps: int) -> None:
+        """Messages are ready behind both protections, or, from `least_steps` on, behind one of them."""
+        self._steps, self._tokens, self._least_steps = protected_steps, protected_tokens, least_steps
         self.position = self.gain = 0
         self.first: int | None = None  # total tokens before the first ready message
         self.rent = 0.0
@@ -101,7 +103,9 @@ class _Batch:
         total = messages[count - 1].total if count else 0
         while self.position < count:
             message = messages[self.position]
-            if message.step > step - self._steps or total - message.total < self._tokens:
+            is_old, is_far = message.step <= step - self._steps, total - message.total >= self._tokens
+            is_either = (is_old or is_far) and message.step <= step - self._least_steps
+            if not (is_either or (is_old and is_far)):
                 break
             if gains[self.position] > 0:
                 self.gain += gains[self.position]
@@ -129,8 +133,9 @@ class _Approximation:
         self._savings = [message.saving if message.saving >= floor else 0 for message in sums.messages]
         self._saved_upto = list(accumulate(self._savings, initial=0))
         self._gains = [message.tokens - message.in_note for message in sums.messages]
-        self._sweeps = _Batch(max(policy.protect_steps, MIN_PROTECTED_STEPS), policy.protect_tokens)
-        self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens)
+        steps = max(policy.protect_steps, MIN_PROTECTED_STEPS)
+        self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
+        self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)
         self._room = facts.info.window / facts.ratio
         self._handover_at = handover_threshold(self._policy, facts.info) / facts.ratio
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
@@ -138,6 +143,7 @@ class _Approximation:
         self._count = 0  # messages so far
         self._covered = self._masked_upto = self._turn_start = self._notes = self._observed = 0
         self._handed_over_at = 0
+        self._summary = 0  # tokens of the handover, or the observations, before the notes
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []
 
@@ -204,7 +210,8 @@ class _Approximation:
             is_ready = folds.gain - names >= policy.fold_least
             if is_ready and folds.rent + sweeps.rent >= price:
                 shared = before - (total - (folds.first or 0))
-                self._fold(seq, at)
+                if self._fold(seq, at):
+                    shared = float(self._fixed_tokens + self._summary)
         if sweeps.gain and self._is_sweep_due(total):
             shared = min(shared, before - (total - (sweeps.first or 0)))
             self._shrink(seq, at, SweepMade, sweeps.gain)
@@ -235,9 +242,9 @@ class _Approximation:
         figures = (round(before * ratio), round(self._window * ratio))
         self._rewrites.append(PolicyRewrite(seq, at // _MS, tag, *figures))
 
-    def _fold(self, seq: int, at: int) -> None:
-        """Fold all that is ready, and condense the notes once they outgrow their share."""
-        policy, folds = self._policy, self._folds
+    def _fold(self, seq: int, at: int) -> bool:
+        """Fold all that is ready; condense the notes once they outgrow their share, and return True then."""
+        policy, folds, is_condensed = self._policy, self._folds, False
         upto = folds.position
         masked = self._saved_between(self._covered, min(upto, self._masked_upto))
         names = names_line_tokens(policy, folds.gain)
@@ -247,7 +254,7 @@ class _Approximation:
             briefly = condensed_tokens(policy, int(self._room)) + self._quoted(upto)
             briefly += policy.ledger_tokens + policy.anchor_tokens
             if self._notes - briefly >= policy.fold_least:
-                freed, self._notes = freed + self._notes - briefly, briefly
+                freed, self._notes, is_condensed = freed + self._notes - briefly, briefly, True
         self._shrink(seq, at, FoldMade, freed)
         beyond = self._saved_between(max(upto, self._masked_upto), self._sweeps.position)
         if beyond:
@@ -256,6 +263,7 @@ class _Approximation:
         self._masked_upto = max(self._masked_upto, self._sweeps.position, upto)
         folds.clear()
         self._sweeps.clear(upto)
+        return is_condensed
 
     def _observe(self) -> None:
         """Prepare observations at the end of a turn: of all before the turn."""
@@ -270,7 +278,7 @@ class _Approximation:
         new_tokens = OBSERVATION_TOKENS + self._policy.ledger_tokens + self._quoted(self._observed)
         freed = self._window - self._fixed_tokens - tail - new_tokens
         self._cover(self._observed)
-        self._observed = 0
+        self._observed, self._summary = 0, new_tokens
         if freed > 0:
             self._shrink(seq, at, ObservationsPlaced, freed)
 
@@ -286,7 +294,7 @@ class _Approximation:
             return
         self._handed_over_at = at
         self._cover(self._count)
-        self._observed = 0
+        self._observed, self._summary = 0, new_tokens
         self._shrink(seq, at, HandoverMade, freed)
 
     def _cover(self, position: int) -> None:

@@ -263,6 +263,22 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
     assert early.seq < late.seq, "a fold waits until its names pay as well"
 
 
+@pytest.mark.parametrize("name", ["plain", "classic", "balanced", "lean"])
+def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
+    """Plain caches outputs by age alone, however many tokens it protects; it made a handover of them."""
+    model = msgspec.structs.replace(MODEL, window=128_000)
+    replay = SessionReplay(SessionFacts(model, 500), LineTokenCounter.bundled())
+    with closing(Replayer("off", window=1 << 40)) as replayer:
+        for message, is_turn_end in with_turn_ends(session(7, 250)):
+            replayer.feed(message)
+            if is_turn_end:
+                replayer.end_turn()
+        replay.add(replayer.session.log)
+    first, exact = replay.approximate(PROFILES[name]), replay.run(PROFILES[name])
+    assert first.billed == pytest.approx(exact.billed, rel=0.15)
+    assert first.sent == pytest.approx(exact.sent, rel=0.3)
+
+
 def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there() -> None:
     live = run_live(session(7, 40), POLICIES["lean"])
     replay, policy = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()), POLICIES["balanced"]
