@@ -18680,6 +18680,14 @@
             <source>% of the context window</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>%n points</source>
+            <translation>
+                <numerusform>%n point</numerusform>
+                <numerusform>%n points</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>0: arguments are never cached. Otherwise at least 2.</source>

@@ -13,7 +13,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Settings: Policy")
 
 ReplayState = Literal["empty", "busy", "ready", "failed"]
-_POINT = 0.005  # of a share, that is half a percentage point: less is shown as no difference
+_LEAST_SHARE = 0.005  # of a reference: a smaller difference has no share that could be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _token_difference(comparison: PolicyComparison, tokens: float | None, refere
         return tr("same") if comparison.is_exact else "…"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
     amount = ("" if comparison.is_exact else "≈ ") + with_sign(sign, format_tokens(abs(difference)))
-    if abs(difference) < reference * _POINT or not reference:
+    if abs(difference) < reference * _LEAST_SHARE or not reference:
         return amount
     share = with_sign(sign, format_whole_percent(abs(difference) / reference))
     return tr("{amount} ({share})", amount=amount, share=share)
@@ -155,8 +155,11 @@ def _share_difference(share: float | None, reference: float | None) -> str:
 
 
 def _points(before: float | None, after: float | None) -> str:
-    """Return a difference of shares in percentage points with its sign; empty if there is none."""
-    if before is None or after is None or abs(after - before) < _POINT:
+    """Return a difference of shares in percentage points, as both are shown; empty if there is none."""
+    if before is None or after is None:
         return ""
-    sign = "+" if after > before else "\N{MINUS SIGN}"
-    return with_sign(sign, format_whole_percent(abs(after - before)))
+    points = round(after * 100) - round(before * 100)
+    if not points:
+        return ""
+    sign = "+" if points > 0 else "\N{MINUS SIGN}"
+    return with_sign(sign, tr.plural(abs(points), "%n point", "%n points"))
