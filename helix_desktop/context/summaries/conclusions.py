@@ -209,8 +209,9 @@ def main_statement(text: str, max_chars: int) -> str:
         room = min(len(parts[place]), _MIN_OF_ITEM) + left
         left -= max(0, min(len(parts[place]), room) - _MIN_OF_ITEM)
         parts[place] = cut_sentence(parts[place], room)
-    places = (place for place in sorted(fitting) if place == best or not _is_piece(parts[place]))
-    return lead + "; ".join(parts[place] for place in places)
+    places = [place for place in sorted(fitting) if place == best or not _is_piece(parts[place])]
+    *others, last = (parts[place] for place in places)
+    return lead + "; ".join([*(part.removesuffix(".") for part in others), last])
 
 
 def _is_piece(text: str) -> bool:
