@@ -22097,6 +22097,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Pin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Prepared</source>
             <translation type="unfinished" />
@@ -22333,6 +22338,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Undone: {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Unpin</source>
             <translation type="unfinished" />
         </message>
         <message>

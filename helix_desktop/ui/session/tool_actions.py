@@ -56,6 +56,9 @@ class ToolCardController(QObject):
         context.views.timeline.form_requested.connect(
             lambda seq, form, instructions: self._on_action(ChooseForm(seq, form, instructions))
         )
+        context.views.timeline.pin_requested.connect(
+            lambda seq, is_pin: self._on_action(Pin(seq) if is_pin else Unpin(seq))
+        )
 
     def _on_action(self, action: SessionAction) -> None:
         conversation, start = self._session_controller.conversation, self._async_actions.start

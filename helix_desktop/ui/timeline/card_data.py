@@ -201,7 +201,8 @@ class PlacedCard:
 class ManualActionCard:
     """What the user decided: about one output (`target`), or (0) about the policy of the session.
 
-    `inside` is what covers that output now.
+    `inside` is what covers that output now. `reversal` is what takes the newest pin of it
+    back, or its removal.
     """
 
     seq: int
@@ -211,6 +212,7 @@ class ManualActionCard:
     target: int
     is_undone: bool = False
     inside: str = ""
+    reversal: Literal["", "pin", "unpin"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ class CardSignals(QObject):
     copy = Signal(str)  # Markdown
     session = Signal(str)  # another one, to show
     new_session = Signal(int)  # from a handover; 0: as it would be now
+    pin = Signal(int, bool)  # an output by its event; False: no longer
     unfolded = Signal(int, bool)
 
 
@@ -85,6 +86,15 @@ def undo_button(signals: CardSignals, seq: int, undone: bool, inside: str = "") 
     button.clicked.connect(lambda: signal.emit(seq))
     if inside and not undone:
         button.hide()
+    return button
+
+
+def _pin_button(signals: CardSignals, card: ManualActionCard) -> PushButton:
+    is_pin = card.reversal == "pin"
+    words, glyph = (tr("Pin"), "pin") if is_pin else (tr("Unpin"), "pin-off")
+    button = PushButton(words, "link", glyph, px=14, name=card.reversal)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.clicked.connect(lambda: signals.pin.emit(card.target, is_pin))
     return button
 
 
@@ -397,7 +407,7 @@ _GLYPHS = {
 
 
 class ManualActionView(QWidget):
-    """A pin, form, exclusion, policy or hold in one quiet line; forms and exclusions can be undone."""
+    """A pin, form, exclusion, policy or hold in one quiet line, with what takes it back."""
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
@@ -409,6 +419,8 @@ class ManualActionView(QWidget):
         end.append(show)
         if card.kind in ("form", "exclude"):
             end.append(undo_button(signals, card.seq, card.is_undone, card.inside))
+        elif card.reversal:
+            end.append(_pin_button(signals, card))
         words = SelectableText(card_title(card), 12, "muted")
         line = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
         self.setLayout(row(line, margins=_QUIET_MARGINS))

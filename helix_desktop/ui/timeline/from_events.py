@@ -77,6 +77,7 @@ class _CardReducer:
         self._numbers: Counter[type] = Counter()
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
+        self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
         placed = transcript.rewrites.of_kind(ObservationsPlaced)
         self._placed = {placement.made: seq for seq, placement in placed.items()}
         self._ended = ended_observations(transcript.rewrites.placed_observations.values())
@@ -94,6 +95,11 @@ class _CardReducer:
             card, name = self._cards[seq], self._cards.get(self._transcript.rewrites.replaced_by(seq))
             if isinstance(card, HandoverCard) and name is not None:
                 self._cards[seq] = replace(card, replaced_by=card_title(name))
+        for target, seq in self._pins.items():
+            card = self._cards[seq]
+            if isinstance(card, ManualActionCard):
+                is_pinned = target in self._transcript.rewrites.pinned
+                self._cards[seq] = replace(card, reversal="unpin" if is_pinned else "pin")
         for inner, outer in covers_around(self._transcript).items():
             name = self._cards.get(self._card_of.get(outer, outer))
             if name is not None:
@@ -195,6 +201,7 @@ class _CardReducer:
                 return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
             case Pinned(target=target) | Unpinned(target=target) as pin:
                 kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
+                self._pins[target] = seq
                 return ManualActionCard(seq, at, kind, pin_text(pin, self._transcript), target)
             case PolicyChosen(policy=fields):
                 return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)), 0)

@@ -85,6 +85,7 @@ class Timeline(Themed, QWidget):
     export_requested = Signal(int)  # as Markdown
     retry_requested = Signal(str)  # a Retry
     form_requested = Signal(int, str, str)  # an output by its event, a Form, and instructions
+    pin_requested = Signal(int, bool)  # an output by its event; False: no longer
     compact_requested = Signal()
     copy_requested = Signal(str)  # a handover as Markdown
     session_requested = Signal(str)  # another one, to show
@@ -249,6 +250,7 @@ class Timeline(Themed, QWidget):
         wishes.export.connect(self.export_requested)
         wishes.retry.connect(self.retry_requested)
         wishes.choose_form.connect(self.form_requested)
+        wishes.pin.connect(self.pin_requested)
         wishes.cancel.connect(self.cancel_requested)
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())

@@ -421,17 +421,6 @@ def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     assert folds.isChecked()
 
 
-def test_a_pin_links_to_its_output_and_a_form_can_be_undone(qtbot: QtBot, pane: Timeline) -> None:
-    pane.set_state(long_timeline_state())
-    with qtbot.waitSignal(pane.source_clicked) as source:
-        find_button(card(pane, 495), "show").click()
-    assert source.args == [37]
-    with qtbot.waitSignal(pane.undo_requested) as undo:
-        find_button(card(pane, 494), "undo").click()
-    assert undo.args == [494]
-    assert not find_buttons(card(pane, 495), "undo")
-
-
 def test_a_narrow_timeline_fits_its_width(pane: Timeline) -> None:
     pane.resize(420, 700)
     pane.set_state(long_timeline_state())

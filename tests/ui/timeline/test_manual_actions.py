@@ -1,0 +1,66 @@
+"""What the user did by hand, as lines of the timeline that take it back."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import Pinned, Unpinned
+from helix_desktop.ui.timeline.card_data import ManualActionCard
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
+from tests.support.histories import SessionSimulator
+from tests.support.window.buttons import find_button, find_buttons
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Timeline:
+    """A timeline on screen with every kind of card."""
+    timeline = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(timeline)
+    timeline.resize(760, 900)
+    timeline.show()
+    timeline.set_state(long_timeline_state())
+    return timeline
+
+
+def card(pane: Timeline, seq: int) -> QWidget:
+    """The card of an event, which is there."""
+    widget = pane.card_widget(seq)
+    assert widget is not None
+    return widget
+
+
+def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        find_button(card(pane, 495), "show").click()
+    assert source.args == [37]
+    with qtbot.waitSignal(pane.undo_requested) as undo:
+        find_button(card(pane, 494), "undo").click()
+    assert undo.args == [494]
+    assert not find_buttons(card(pane, 495), "undo")
+    with qtbot.waitSignal(pane.pin_requested) as pin:
+        find_button(card(pane, 495), "unpin").click()
+    assert pin.args == [37, False]
+
+
+def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:
+    """An earlier one is no more what keeps it, or lets it go."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("I do.", 1)
+    output = simulator.transcript.items[-1].seq
+
+    def reversals() -> list[str]:
+        cards = build_cards(simulator.log, simulator.transcript)
+        return [found.reversal for found in cards if isinstance(found, ManualActionCard)]
+
+    simulator.record(Pinned(output))
+    assert reversals() == ["unpin"]
+    simulator.record(Unpinned(output))
+    assert reversals() == ["pin", ""]
+    simulator.record(Pinned(output))
+    assert reversals() == ["unpin", "", ""]
