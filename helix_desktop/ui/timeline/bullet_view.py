@@ -22,7 +22,6 @@ from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.file_history.word_spans import Span
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color
@@ -200,8 +199,7 @@ def _formats(start: int, length: int, is_code: bool, text: str) -> Iterator[QTex
         form.setFontWeight(600)
         yield _range(start, length, form)
         return
-    form.setFontFamilies([fonts.MONO_FAMILY])
-    form.setProperty(QTextCharFormat.Property.FontPixelSize, scaled(12))
+    form.setFont(ui_font(12, is_code=True))
     yield _range(start, length - 1, form)
     yield _range(start + length - 1, 1, _padded(form))
     if text[:start].endswith(" "):
