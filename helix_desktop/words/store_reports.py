@@ -410,7 +410,7 @@ def history_cleanup_lines(plan: FileHistoryCleanup, quota: int) -> tuple[str, ..
     """Return what a clean-up of a file history removes, or would; nothing if there is nothing to remove."""
     unnamed = plan.contents - plan.over_quota
     lines = (
-        (plan.contents, tr.plural(
+        (plan.stored_size, tr.plural(
             plan.contents,
             "Can be removed: %n version, {size} on disk.",
             "Can be removed: %n versions, {size} on disk.",

@@ -6,9 +6,10 @@ import msgspec
 
 
 class FileHistoryTotals(msgspec.Struct, frozen=True):
-    """What a file history holds: contents, their bytes, those stored, and those of its files on disk.
+    """What a file history holds: `contents` of files, all bytes, those stored, and those of it on disk.
 
-    `tree_size` is what of the stored bytes the workspace's files need as they are now.
+    The bytes are those of the lists of changes, too. `tree_size` is what of the stored bytes the workspace's
+    files need as they are now.
     """
 
     contents: int = 0
@@ -19,8 +20,9 @@ class FileHistoryTotals(msgspec.Struct, frozen=True):
 
 
 class FileHistoryCleanup(msgspec.Struct, frozen=True):
-    """What a clean-up removes, or would: contents with their stored bytes, and captures of deleted sessions.
+    """What a clean-up removes, or would: `contents` of files, and captures of deleted sessions.
 
+    `stored_size` is in bytes, with the lists of changes that go with their captures.
     `over_quota` counts the contents that captures still name: the changes stay listed, and can't be undone.
     `short` is by how many bytes the quota is missed all the same, because the workspace's own files need it.
     """

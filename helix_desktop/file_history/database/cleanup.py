@@ -26,9 +26,13 @@ _AT_ONCE = 500  # contents removed in one transaction: other processes wait for 
 
 
 class HistoryPlan(msgspec.Struct, frozen=True):
-    """What a clean-up would remove: captures by their ids, unnamed contents, and those over the quota."""
+    """What a clean-up would remove: captures by their ids, unnamed contents, and those over the quota.
+
+    `lists` are the digests of the captures' lists of changes, which are contents, and no version of a file.
+    """
 
     capture_ids: tuple[str, ...] = ()
+    lists: frozenset[bytes] = frozenset()
     unnamed: tuple[ContentRow, ...] = ()
     over_quota: tuple[ContentRow, ...] = ()
     short: int = 0
@@ -41,14 +45,14 @@ class HistoryPlan(msgspec.Struct, frozen=True):
     def first(self, contents: int) -> HistoryPlan:
         """Return the plan with so many of its contents."""
         over_quota = self.over_quota[: max(0, contents - len(self.unnamed))]
-        return HistoryPlan(self.capture_ids, self.unnamed[:contents], over_quota, self.short)
+        return HistoryPlan(self.capture_ids, self.lists, self.unnamed[:contents], over_quota, self.short)
 
     @property
     def result(self) -> FileHistoryCleanup:
         """What it comes to."""
         return FileHistoryCleanup(
             len(self.capture_ids),
-            len(self.contents),
+            sum(row.digest not in self.lists for row in self.contents),
             sum(row.stored_size for row in self.contents),
             len(self.over_quota),
             self.short,
@@ -64,6 +68,7 @@ def plan_clean_up(
     What was stored within the last hour stays, unless it is over the quota.
     """
     captures = database.captures.all()
+    removed = [capture for capture in captures if capture.id in gone]
     needed, newest = _needed(database, [capture for capture in captures if capture.id not in gone])
     rows = database.contents.rows()
     unnamed = [
@@ -75,7 +80,8 @@ def plan_clean_up(
     over_quota = _oldest(rows, needed, newest, size - quota) if quota else []
     size -= sum(row.stored_size for row in over_quota)
     return HistoryPlan(
-        tuple(capture.id for capture in captures if capture.id in gone),
+        tuple(capture.id for capture in removed),
+        frozenset(bytes.fromhex(capture.changes) for capture in removed),
         tuple(unnamed),
         tuple(over_quota),
         max(0, size - quota) if quota else 0,

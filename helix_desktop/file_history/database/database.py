@@ -91,8 +91,9 @@ class FileHistoryDatabase:
     def totals(self) -> FileHistoryTotals:
         """Return what is stored, and what it takes on disk."""
         contents, size, stored_size = self.contents.totals()
+        versions = contents - sum(map(self.contents.has, self.captures.lists()))
         disk_size = sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))
-        return FileHistoryTotals(contents, size, stored_size, self.tree.stored_size(), disk_size)
+        return FileHistoryTotals(versions, size, stored_size, self.tree.stored_size(), disk_size)
 
     def integrity_problems(self) -> tuple[str, ...]:
         """Return what is wrong with the structure of the file, at most a few lines; it is read as a whole."""

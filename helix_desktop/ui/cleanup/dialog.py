@@ -137,8 +137,8 @@ class CleanupDialog(SizedDialog):
         self._history_lines.addWidget(label(history_totals_text(totals, quota), "strong", wrap=True))
         for line in history_cleanup_lines(plan, quota):
             self._history_lines.addWidget(label(line, "note", wrap=True))
-        self.history_button.setVisible(bool(plan.contents))
-        self._history_card.setVisible(bool(totals.contents))
+        self.history_button.setVisible(bool(plan.stored_size))
+        self._history_card.setVisible(bool(totals.stored_size))
 
     def _request_plan(self) -> None:
         self.collect_button.setEnabled(False)

@@ -56,6 +56,7 @@ def history(tmp_path: Path) -> History:
 
 
 def test_contents_of_deleted_sessions_go_unless_something_else_needs_them(history: History) -> None:
+    """Lists of changes, which go too, are not counted: they are no versions of files."""
     history.capture("1", "first", "second", "deleted")
     history.capture("2", "second", "third")
     history.capture("3", "third", "fourth", "deleted")
@@ -63,7 +64,11 @@ def test_contents_of_deleted_sessions_go_unless_something_else_needs_them(histor
     history.at_ms += HOUR_MS
     history.put("just stored")
     result = clean_up(history.database, {"1", "3"}, 0, history.at_ms)
-    assert (result.captures, result.contents, result.over_quota) == (2, 4, 0)  # with two lists
+    assert (result.captures, result.contents, result.over_quota) == (
+        2,
+        2,
+        0,
+    )
     stays = {name for name in ("first", "second", "third", "fourth", "just stored") if history.has(name)}
     assert stays == {"second", "third", "fourth", "just stored"}  # the fourth is on disk
     assert [capture.id for capture in history.database.captures.all()] == ["2"]
