@@ -28,6 +28,7 @@ from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
@@ -254,7 +255,7 @@ def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
 def _answer_text(output: ToolAnswered) -> str:
     if output.excerpt is not None:
         return tr("shown: {output}, {digest}", output=output.target, digest=output.excerpt.digest[:12])
-    call, size = f"{output.name} {output.target}".rstrip(), format_size(output.size)
+    call, size = f"{display_name(output.name)} {output.target}".rstrip(), format_size(output.size)
     if not output.digest:
         return tr("{call}: {outcome}, {size}", call=call, outcome=_outcome_text(output), size=size)
     return tr(

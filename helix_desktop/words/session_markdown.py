@@ -18,7 +18,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.attachments import attachment_name
@@ -94,7 +94,7 @@ def _note_text(event: Event, transcript: Transcript) -> str:
 
 def _call_parts(output: ToolAnswered, call: ToolCall | None) -> Iterator[str]:
     """Yield a call with its arguments, and its output as the agent got it."""
-    yield f"### {_code(f'{output.name} {output.target}'.rstrip())}"
+    yield f"### {_code(f'{display_name(output.name)} {output.target}'.rstrip())}"
     match output.outcome:
         case "denied":
             yield _note(tr("Denied"))

@@ -11,6 +11,7 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import HandoverPartKind, covered_counts, handover_counts
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.message_counts import MessageCounts
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
@@ -217,7 +218,7 @@ def _last_text(seq: int, transcript: Transcript) -> str:
         case UserSpoke(text=text) | AssistantSpoke(text=text):
             last = text
         case ToolAnswered(name=name, target=target):
-            last = f"{name} {target}"
+            last = f"{display_name(name)} {target}".rstrip()
         case _:
             last = ""
     return ellipsize(one_line(last), _MAX_TEXT_CHARS)

@@ -269,9 +269,9 @@ def _item(
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     if cost := CostState(total_spending(session, subagents), is_demo=is_demo).short_cost_text:
         parts.append(cost)
-    # Last: where room ends, a name may be cut, a sum may not.
-    parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     parts += _branch_words(session)
+    # Last: where room ends, a name may be cut, all else may not.
+    parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,
