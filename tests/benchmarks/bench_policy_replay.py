@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -15,13 +16,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.recording import with_turn_ends
 from tests.support.synthetic_recordings import make_session
 
@@ -30,6 +32,7 @@ WINDOW = 128_000
 FIRST_S, EXACT_S = 0.1, 1.0  # what they may take
 _ROUNDS = 3
 _CHANGES = {"protect_steps": 5, "sweep_fixed": 9_000}  # one that matters at once, and one that does not
+_FACTS = SessionFacts(ModelInfo("replay", "recorded", WINDOW))
 _FURTHER = 20  # events by which the session goes on at last
 _RULES_CHARS = 6_000  # of what the user pastes into each message of the session with source
 
@@ -37,7 +40,9 @@ _RULES_CHARS = 6_000  # of what the user pastes into each message of the session
 def main() -> list[tuple[str, float, str]]:
     """Measure processor seconds in this process: the worker of the window does the same."""
     session = make_session(20, EVENTS // 2)
-    return _figures_per_change(_recorded(session)) + _figures_with_source(_recorded([*_with_source(session)]))
+    log = _recorded(session)
+    figures = _figures_per_change(log) + _figures_with_source(_recorded([*_with_source(session)]))
+    return figures + asyncio.run(_figures_of_slider(log))
 
 
 def _recorded(session: Sequence[dict[str, Any]]) -> list[RecordedEvent]:
@@ -80,7 +85,7 @@ def _figures_with_source(log: Sequence[RecordedEvent]) -> list[tuple[str, float,
 
 
 def _replay() -> SessionReplay:
-    return SessionReplay(SessionFacts(ModelInfo("replay", "recorded", WINDOW)), LineTokenCounter.bundled())
+    return SessionReplay(_FACTS, LineTokenCounter.bundled())
 
 
 def _figures_per_change(log: Sequence[RecordedEvent]) -> list[tuple[str, float, str]]:
@@ -116,3 +121,30 @@ def _seconds(work: Callable[[], object]) -> float:
     duration = time.process_time() - started
     gc.enable()
     return duration
+
+
+async def _figures_of_slider(log: Sequence[RecordedEvent]) -> list[tuple[str, float, str]]:
+    """Return what the policy page waits for, in seconds by the clock: at its opening, and per stop then."""
+    worker = PolicyReplayWorker()
+    started = time.perf_counter()
+    await worker.load(log, _FACTS)
+    loaded = time.perf_counter() - started
+    opening = await _pictures(worker, PROFILES["balanced"])
+    for policy in PROFILES.values():
+        await _pictures(worker, policy)
+    all_ready = time.perf_counter() - started
+    stops = [(await _pictures(worker, policy))[-1] for policy in PROFILES.values()]
+    await worker.close()
+    return [
+        ("policy page opened: first picture, with the start of the process", loaded + opening[0], "s"),
+        ("policy page opened: exact", loaded + opening[-1], "s"),
+        ("policy page opened: all stops of the slider", all_ready, "s"),
+        ("policy slider, a stop after that: exact", max(stops) * 1e3, "ms"),
+    ]
+
+
+async def _pictures(worker: PolicyReplayWorker, policy: ContextPolicy) -> list[float]:
+    """Return how long each picture of a policy took to come, the exact one last."""
+    started = time.perf_counter()
+    async with aclosing(worker.replay(policy)) as pictures:
+        return [time.perf_counter() - started async for _ in pictures]
