@@ -234,7 +234,8 @@ class ChangeDetail(Themed, QWidget):
         self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:
-        self._icon.show_icon("undo-2" if group.is_revert else "message-square", "muted")
+        taken_back = "redo-2" if group.first.scope == "redo" else "undo-2"
+        self._icon.show_icon(taken_back if group.is_revert else "message-square", "muted")
         self._title.set_text(turn_text(group))
         self._show_note(
             group_files_text(group),

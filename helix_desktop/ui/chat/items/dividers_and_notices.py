@@ -101,6 +101,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "branch": "git-branch",
     "changes": "file-pen",
     "revert": "undo-2",
+    "redo": "redo-2",
 }
 _EXPLANATIONS: dict[str, Callable[[], str]] = {
     "cached": explain_cached,

@@ -96,7 +96,9 @@ class Dividers:
             return None
         turns = {self._turns.get(capture, 0) for capture in event.reverts}
         words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0)
-        kind: DividerKind = "revert" if event.source == "revert" else "changes"
+        kind: DividerKind = "changes"
+        if event.source == "revert":
+            kind = "redo" if event.scope == "redo" else "revert"
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
     def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:

@@ -51,6 +51,7 @@ DividerKind: TypeAlias = Literal[
     "branch",
     "changes",
     "revert",
+    "redo",
 ]
 NoticeLevel: TypeAlias = Literal["error", "warning", "info", "handover"]
 

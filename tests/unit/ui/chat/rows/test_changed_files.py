@@ -67,6 +67,7 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
     log.add(ChangesRecorded("c2", "2" * 64, "outside", changed=1, first_path="odd\nname.py"))
     log.add(ChangesRecorded("c3", "3" * 64, "outside", created=2, deleted=1))
     log.add(ChangesRecorded("c4", "4" * 64, "revert", reverts=("c1",), scope="turn", changed=2))
+    log.add(ChangesRecorded("c5", "5" * 64, "revert", reverts=("c4",), scope="redo", changed=2))
     reduction, rows = rows_from_log(log.events)
     assert reduction.tools.key_of_call("c0") in [row.key for row in rows if isinstance(row, ToolRow)]
     cards = [row.changes for row in rows if isinstance(row, ToolRow)]
@@ -76,4 +77,6 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
         ("odd\\u000aname.py changed outside the agent", (OpenChanges("c2"),)),
         ("3 files changed outside the agent", (OpenChanges("c3"),)),
         ("Reverted turn 1: 2 files", (OpenChanges("c4"),)),
+        ("Redid changes: 2 files", (OpenChanges("c5"),)),
     ]
+    assert [row.kind for row in dividers] == ["changes", "changes", "revert", "redo"]
