@@ -34,7 +34,7 @@ from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningG
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.session import SessionFacts, unshortened_tokens
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.replay.request_totals import CACHED, FRESH
 
@@ -58,6 +58,9 @@ class SessionSums:
 
     def __init__(self) -> None:
         self.messages: list[_Message] = []
+        self._short: dict[
+            int, tuple[int, int]
+        ] = {}  # outputs in a short form: tokens in full, and how many more
         # seq, at_ms, messages so far, `request_ratio` of what follows (0: not known; None: a turn's end)
         self.moments: list[tuple[int, int, int, float | None]] = []
         self.standing_tokens = 0  # of environment and instructions, as if all of them came at the start
@@ -78,6 +81,8 @@ class SessionSums:
                 self._user_total += event.tokens if isinstance(event, UserSpoke) else 0
                 in_note = min(tokens, word_tokens_of(event) + phrase)
                 figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
+                if isinstance(event, ToolAnswered) and (more := unshortened_tokens(event)):
+                    self._short[len(self.messages)] = event.full_tokens, more
                 self.messages.append(_Message(*figures))
             elif isinstance(event, OpeningGiven):
                 self.standing_tokens += sum(text.tokens for text in event.texts)
@@ -86,6 +91,24 @@ class SessionSums:
             elif isinstance(event, TurnEnded):
                 self.moments.append((recorded.seq, recorded.at, len(self.messages), None))
             self._newest = recorded.seq, recorded.at
+
+    def messages_under(self, policy: ContextPolicy, window_size: int) -> list[_Message]:
+        """Return the messages with those outputs in full that a policy would have left so."""
+        extra = {
+            place: more
+            for place, (full, more) in self._short.items()
+            if not policy.is_large(full, window_size)
+        }
+        if not extra:
+            return self.messages
+        messages: list[_Message] = []
+        added = 0
+        for place, message in enumerate(self.messages):
+            more = extra.get(place, 0)
+            added += more
+            tokens, saving, total = message.tokens + more, message.saving + more, message.total + added
+            messages.append(msgspec.structs.replace(message, tokens=tokens, saving=saving, total=total))
+        return messages
 
 
 class _Batch:
@@ -127,12 +150,13 @@ class _Approximation:
     """One approximate replay in progress."""
 
     def __init__(self, sums: SessionSums, policy: ContextPolicy, facts: SessionFacts) -> None:
-        self._messages, self._moments = sums.messages, sums.moments
         self._policy, self._facts = policy.scaled(facts.info.window), facts
+        self._messages = sums.messages_under(self._policy, facts.info.window)
+        self._moments = sums.moments
         policy, floor = self._policy, max(policy.least_saving, 1)
-        self._savings = [message.saving if message.saving >= floor else 0 for message in sums.messages]
+        self._savings = [message.saving if message.saving >= floor else 0 for message in self._messages]
         self._saved_upto = list(accumulate(self._savings, initial=0))
-        self._gains = [message.tokens - message.in_note for message in sums.messages]
+        self._gains = [message.tokens - message.in_note for message in self._messages]
         steps = max(policy.protect_steps, MIN_PROTECTED_STEPS)
         self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)

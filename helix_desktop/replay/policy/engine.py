@@ -23,12 +23,12 @@ from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.choices import HoldSet
-from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.session import SessionFacts, unshortened_tokens
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
@@ -154,7 +154,7 @@ class PolicyEngine:
         if isinstance(event, AssistantSpoke):
             await self._manager.wait_for_background_work()
         self.now_ms = recorded.at
-        self._session.feed(recorded.at, self._renumbered(event))
+        self._session.feed(recorded.at, self._renumbered(self._as_it_would_come(event)))
         seq = self.seqs[recorded.seq] = self.transcript.last_seq
         self.origins[seq] = recorded.seq
         if isinstance(event, AssistantSpoke) and event.calls:
@@ -162,6 +162,16 @@ class PolicyEngine:
         if isinstance(event, TurnEnded):
             self._manager.after_turn()
             await self._manager.wait_for_background_work()
+
+    def _as_it_would_come(self, event: Event) -> Event:
+        """Return an output that came in a short form with all its tokens if the policy would not shorten it.
+
+        Its names are those of the short form: the log has no others.
+        """
+        if not isinstance(event, ToolAnswered) or not (more := unshortened_tokens(event)):
+            return event
+        is_large = ContextPolicy.is_large(self.policy, event.full_tokens, self._facts.info.window)
+        return event if is_large else replace(event, tokens=event.tokens + more, form="full")
 
     def _renumbered(self, event: Event) -> Event:
         """Return an event that names others by their numbers with the numbers of this run."""
