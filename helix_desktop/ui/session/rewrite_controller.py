@@ -12,7 +12,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import CompactionRefused, HelixError
-from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Undone, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
@@ -25,6 +25,7 @@ from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.timeline.card_data import UndoCard
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.rewrites import pin_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -99,11 +100,14 @@ class RewriteController(QObject):
         self._with_conversation(redo)
 
     def undo_last(self) -> None:
-        """Undo the newest change of the context that still holds, a recall as well as a handover."""
+        """Undo the newest change of the context that still holds, a recall or a pin as well as a handover."""
 
         def undo(conversation: Conversation) -> None:
             last = last_change(conversation.session.transcript)
-            if last:
+            pin, output = newest_pin(conversation, is_held=True)
+            if pin > last:
+                self._start(self._pin_and_say(conversation, output, is_pinned=False), "undo")
+            elif last:
                 self._start(self._run_and_say(conversation, last, conversation.window.undo(last)), "undo")
             else:
                 self._say(conversation, tr("Nothing to undo in the context."))
@@ -114,8 +118,11 @@ class RewriteController(QObject):
         """Let the change of the context that was undone last hold again, and say so."""
 
         def redo(conversation: Conversation) -> None:
-            last = last_undone(conversation)
-            if last:
+            undone, last = last_undone(conversation)
+            unpinned, output = newest_pin(conversation, is_held=False)
+            if unpinned > undone:
+                self._start(self._pin_and_say(conversation, output, is_pinned=True), "redo")
+            elif last:
                 self._start(self._run_and_say(conversation, last, conversation.window.redo(last)), "redo")
             else:
                 self._say(conversation, tr("Nothing to redo in the context."))
@@ -132,6 +139,12 @@ class RewriteController(QObject):
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target == target)
         name = next(map(card_title, changes), "")
         self._say(conversation, name or tr("Context changed."))
+
+    async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
+        """Pin an output again, or no longer, and say which one."""
+        change = Pinned(output) if is_pinned else Unpinned(output)
+        await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
+        self._say(conversation, pin_text(change, conversation.session.transcript))
 
     def _say(self, conversation: Conversation, text: str) -> None:
         session_id = conversation.session.id
@@ -313,10 +326,23 @@ def last_change(transcript: Transcript) -> int:
     return next(active_seqs, 0)
 
 
-def last_undone(conversation: Conversation) -> int:
-    """Return the rewrite that was undone last and is still undone, 0 for none."""
+def last_undone(conversation: Conversation) -> tuple[int, int]:
+    """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
     transcript = conversation.session.transcript
-    targets = (
-        entry.event.target for entry in reversed(conversation.session.log) if isinstance(entry.event, Undone)
+    undos = (
+        (entry.seq, entry.event.target)
+        for entry in reversed(conversation.session.log)
+        if isinstance(entry.event, Undone)
     )
-    return next(filter(transcript.can_redo, targets), 0)
+    return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
+
+
+def newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
+    """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
+    pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
+    pins = (
+        (entry.seq, entry.event.target)
+        for entry in reversed(conversation.session.log)
+        if isinstance(entry.event, kind)
+    )
+    return next((pin for pin in pins if (pin[1] in pinned) == is_held), (0, 0))

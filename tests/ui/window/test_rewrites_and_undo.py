@@ -101,6 +101,25 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert _badges(rig)["part0.txt"] == "cached"
         assert rig.conversation.window.measure()[0] == sent
         assert await rig.stored_events() == rig.conversation.session.log
+        await _check_a_pin(rig)
+
+
+async def _check_a_pin(rig: WindowRig) -> None:
+    """It is the newest change of the context; behind it the sweep is undone, too."""
+    commands, session = rig.window.commands, rig.conversation.session
+    output = next(row.answer_seq for row in rig.rows(ToolRow) if row.target == "part7.txt")
+    await rig.conversation.window.pin(output)
+    commands.undo_compaction.trigger()
+    await until(lambda: "You unpinned read_file part7.txt" in rig.banner_text(), "which one")
+    assert not session.transcript.rewrites.pinned
+    commands.redo_compaction.trigger()
+    await until(lambda: "You pinned read_file part7.txt" in rig.banner_text(), "which one, again")
+    assert session.transcript.rewrites.pinned == {output}
+    commands.undo_compaction.trigger()
+    await until(lambda: not session.transcript.rewrites.pinned, "unpinned again")
+    commands.undo_compaction.trigger()
+    await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "the sweep undone")
+    await rig.wait_for_turn_end()
 
 
 async def _check_a_handover(rig: WindowRig) -> None:
