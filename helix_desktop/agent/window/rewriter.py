@@ -321,13 +321,17 @@ class WindowRewriter:
 
     async def mask_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
         """Mask those of these messages that are not masked yet."""
+        await self._sweep(lambda: self._masking(seqs), reason)
 
-        def plan() -> SweepPlan | None:
-            transcript = self._runtime.transcript
-            fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
-            return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
+    async def masking_savings(self, seqs: Sequence[int]) -> int:
+        """Return the tokens, by our count, that `mask_messages` would save, but for kept names."""
+        plan = self._masking(seqs)
+        return (await self._sweep_event(plan, SweepReason.MANUAL)).saved if plan is not None else 0
 
-        await self._sweep(plan, reason)
+    def _masking(self, seqs: Sequence[int]) -> SweepPlan | None:
+        transcript = self._runtime.transcript
+        fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
+        return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 
     async def truncate(self, tokens: int) -> None:
         """Leave out the oldest messages that free these tokens of the model, but for the user's words."""

@@ -40,7 +40,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     """Return an action as menus and buttons name it, with what it costs."""
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
-        "cache": tr("Cache now… (saves {tokens} tokens)", tokens=format_tokens(row.cachable)),
+        "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
         "recall": tr("Recall in full"),
         "open": tr("Open in cache, recall lines"),
         "pin": tr("Pin in context"),

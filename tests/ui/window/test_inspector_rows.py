@@ -25,7 +25,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = {"long.txt": "".join(f"line {n} of a file\n" for n in range(60))}
+FILES = {"long.txt": "".join(f"line {n} of src/part_{n}.py\n" for n in range(60))}
 
 
 def reader(request: dict[str, Any]) -> Reply:
@@ -205,7 +205,12 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         await rig.run_turn("Read it")
         (answer_event,) = rig.events(ToolAnswered)
         seq = next(e.seq for e in rig.conversation.session.log if e.event == answer_event)
-        await rig.conversation.window.cache_now(seq)
+        window, before = rig.conversation.window, rig.conversation.window.measure()[0].estimate
+        promised = await window.caching_savings(seq)
+        await window.cache_now(seq)
+        assert rig.events(SweepMade)[-1].anchors, "the names that are kept cost some of it"
+        assert before - window.measure()[0].estimate == promised
+        assert await window.caching_savings(seq) == 0
         cached = rig.conversation.window.measure()[0].request.messages
         rig.window.show_page("cache")
         table = rig.views.cache.table
@@ -214,7 +219,9 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         assert item.isEnabled()
         item.trigger()
         await answer(rig, "recall")
-        await until(lambda: "line 30 of a file" in str(rig.conversation.window.measure()[0].request), "it")
+        await until(
+            lambda: "line 30 of src/part_30.py" in str(rig.conversation.window.measure()[0].request), "it"
+        )
         assert [event.form for event in rig.events(FormChosen)] == ["full"]
         await until(
             lambda: [r for r in table.selected_rows() if r.state == "in_window"], "the entry, in full"

@@ -137,7 +137,8 @@ class InspectorActions(QObject):
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
-        cost = change_price_text(row.cachable, row.resent)
+        saved = await conversation.window.caching_savings(row.seq)
+        cost = change_price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
 
