@@ -21,8 +21,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
@@ -117,11 +118,12 @@ class SessionBranches:
     ) -> Conversation:
         at_end = seq == len(source.log)
         state = source.own_transcript() if at_end else None  # at once: an open session goes on meanwhile
-        branch, first = await self._create(source, seq, title, how, draft)
+        branch, own = await self._create(source, seq, title, how, draft)
         if state is None:
             state = await asyncio.to_thread(Transcript, source.log[:seq])
-        state.apply(first)
-        return await self._open_log(branch.id, [*source.log[:seq], first], state)
+        for recorded in own:
+            state.apply(recorded)
+        return await self._open_log(branch.id, [*source.log[:seq], *own], state)
 
     async def _create(
         self,
@@ -130,8 +132,8 @@ class SessionBranches:
         title: str = "",
         how: BranchKind = "",
         draft: Draft = _NO_DRAFT,
-    ) -> tuple[SessionSummary, RecordedEvent]:
-        """Store a branch of events up to `seq`, with its draft; return it and its first own event."""
+    ) -> tuple[SessionSummary, list[RecordedEvent]]:
+        """Store a branch of events up to `seq`, with its draft; return it and its own events."""
         if not title:
             titles = {summary.title for summary in await self._store.sessions() if not summary.parent}
             is_retitled = how != "rewind" and _is_before_messages(source.transcript, seq)
@@ -141,13 +143,14 @@ class SessionBranches:
 
 async def _store_branch(
     store: Store, now_ms: int, source: BranchSource, seq: int, title: str, how: BranchKind, draft: Draft
-) -> tuple[SessionSummary, RecordedEvent]:
-    """Store a branch of events up to `seq`, with its draft; return it and its first own event.
+) -> tuple[SessionSummary, list[RecordedEvent]]:
+    """Store a branch of events up to `seq`, with its draft; return it and its own events.
 
     Raise StoreError.
     """
     session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
-    first = RecordedEvent(seq + 1, now_ms, SessionBranched(parent, seq, title, how))
+    events = [SessionBranched(parent, seq, title, how), *_later_choices(source.log, seq)]
+    own = [RecordedEvent(number, now_ms, event) for number, event in enumerate(events, seq + 1)]
     counts = source.transcript.counts(upto=seq)
     summary = SessionSummary(
         session_id,
@@ -156,15 +159,22 @@ async def _store_branch(
         now_ms,
         messages=counts.messages,
         calls=counts.calls,
-        events=first.seq,
+        events=own[-1].seq,
         branch_of=parent,
         branch_seq=seq,
         branch_how=how,
     )
-    await store.commit(Commit(session_id, [first], summary=summary))
+    await store.commit(Commit(session_id, own, summary=summary))
     if draft:
         await store.save_draft(session_id, draft.text, draft.attachments)
-    return summary, first
+    return summary, own
+
+
+def _later_choices(log: Sequence[RecordedEvent], seq: int) -> list[Event]:
+    """Return the model and effort that the user chose behind event `seq`: the branch goes on with them."""
+    choices = (entry for entry in log if isinstance(entry.event, ModelChosen | EffortChosen))
+    newest = {type(entry.event): entry for entry in choices}
+    return [entry.event for entry in newest.values() if entry.seq > seq]
 
 
 def _is_before_messages(transcript: Transcript, seq: int) -> bool:

@@ -114,7 +114,7 @@ async def _check_exclusion(rig: WindowRig) -> None:
         await rig.run_turn("Go on")
         sent = str(server.requests[-2].json["messages"][:5])  # what stood there before this turn
         assert "excluded by the user: read_file long.txt" in sent
-        assert "line 30 of a file" not in sent
+        assert "line 30 of src/part_30.py" not in sent
         assert event.saved > 0
         assert "Excluded by you" in rig.views.inspector.saved_bars.accessibleName()
         rig.window.commands.undo_compaction.trigger()

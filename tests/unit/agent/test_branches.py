@@ -11,6 +11,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
@@ -63,6 +64,24 @@ async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
     assert (listed[branch.session.id].branch_of, listed[branch.session.id].branch_seq) == (parent.id, end)
     await continue_on(rig, branch)
     await rig.assert_consistent()
+
+
+async def test_a_branch_goes_on_with_the_model_and_the_effort_chosen_since() -> None:
+    """The user answers for where requests go: the workspace's model is another server, perhaps."""
+    rig = await two_turns()
+    session, (first, second) = rig.conversation.session, seqs(rig, UserSpoke)
+    await session.record(ModelChosen("lab/early"))
+    await session.record(EffortChosen("low"))
+    await session.record(ModelChosen("lab/late"))
+    for branch in (
+        await rig.workspace.branches.open_for_edit(session.id, second),
+        await rig.workspace.branches.open_for_rewind(session.id, first),
+        await rig.workspace.branches.open(session.id),
+    ):
+        transcript = branch.session.transcript
+        assert (transcript.chosen_model, transcript.chosen_effort) == ("lab/late", "low")
+        assert branch.session.log == await rig.store.events(branch.session.id)
+    assert sum(isinstance(entry.event, ModelChosen) for entry in branch.session.log) == 2
 
 
 async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
