@@ -63,7 +63,7 @@ class TimelinePresenter:
         last = transcript.items[-1].seq if transcript.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript, gauge.ratio)
         points = with_current_usage(
-            await asyncio.to_thread(usage_points, log, conversation.window.policy),
+            await asyncio.to_thread(usage_points, log, conversation.window.policy, gauge.window),
             last,
             gauge,
             log[-1].at if log else 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
@@ -53,9 +53,15 @@ _KINDS: dict[type[Event], PointKind] = {
 }
 
 
-def usage_points(log: Sequence[RecordedEvent], policy: ContextPolicy) -> tuple[UsagePoint, ...]:
-    """Return the points of a log, oldest first; `policy` bounds the user's words that handovers quote."""
-    usage = _UsageReducer(policy)
+def usage_points(
+    log: Sequence[RecordedEvent], policy: ContextPolicy, window_size: int = 0
+) -> tuple[UsagePoint, ...]:
+    """Return the points of a log, oldest first.
+
+    `policy` bounds the user's words that handovers quote; `window_size` is that of the model which answers
+    next, in tokens.
+    """
+    usage = _UsageReducer(policy, _windows_of_choices(log, window_size))
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.apply(recorded, after)
     return tuple(usage.points)
@@ -88,9 +94,9 @@ class _UsageReducer:
     another one then. What the session's start tells counts as messages do: it can be excluded.
     """
 
-    def __init__(self, policy: ContextPolicy) -> None:
+    def __init__(self, policy: ContextPolicy, windows_of_choices: Mapping[int, int]) -> None:
         self.points: list[UsagePoint] = []
-        self._policy = policy
+        self._policy, self._windows_of_choices = policy, windows_of_choices
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = 0
@@ -118,9 +124,10 @@ class _UsageReducer:
             case OpeningGiven():
                 self._transcript.apply(recorded)
                 self._messages = _window_tokens(self._transcript)
-            case ModelChosen(model=model) if model:
+            case ModelChosen(model=model):
                 self._transcript.apply(recorded)
-                self._find_report(model)
+                self._window = self._windows_of_choices[recorded.seq] or self._window
+                self._find_report(model or self._model)
             case event if type(event) in _KINDS:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:
@@ -205,6 +212,21 @@ class _UsageReducer:
     def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:
         point = UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms, is_estimated)
         self.points.append(point)
+
+
+def _windows_of_choices(log: Sequence[RecordedEvent], window_size: int) -> dict[int, int]:
+    """Return the window of the model that answered after each choice of one; `window_size`: none did yet.
+
+    The choice names a model whose settings may have changed since it answered last.
+    """
+    windows: dict[int, int] = {}
+    for recorded in reversed(log):
+        match recorded.event:
+            case AssistantSpoke(window=answered_with) if answered_with:
+                window_size = answered_with
+            case ModelChosen():
+                windows[recorded.seq] = window_size
+    return windows
 
 
 def _window_tokens(transcript: Transcript) -> int:

@@ -124,6 +124,25 @@ def test_what_comes_after_a_change_of_the_model_counts_by_the_new_one() -> None:
     assert ratios == [1.5, 1.0, 0.5, 1.5, 0.5]
 
 
+def test_what_comes_after_a_change_of_the_model_is_measured_by_the_window_that_answers_next() -> None:
+    """The same label may have another window than before: what stands in it isn't overfull by the old one."""
+    events: tuple[Event, ...] = (
+        UserSpoke("All of this", 60_000),
+        AssistantSpoke("Yes.", "lab/m", 6, estimate=61_000, window=64_000),
+        ModelChosen("lab/other"),
+        SweepMade((), 0, SweepReason.MANUAL),
+        AssistantSpoke("On.", "lab/other", 6, estimate=61_010, window=32_000),
+        ModelChosen("lab/m"),
+        UserSpoke("More of this", 9_000),
+        SweepMade((), 0, SweepReason.MANUAL),
+        ModelChosen(""),
+        Undone(8),
+    )
+    points = usage_points(_recorded(events), ContextPolicy(), 128_000)
+    windows = [(point.seq, point.window) for point in points]
+    assert windows == [(2, 64_000), (4, 32_000), (5, 32_000), (8, 128_000), (8, 128_000), (10, 128_000)]
+
+
 def test_an_overfull_window_is_followed_down() -> None:
     """A message far over the window, a sweep and a handover after it: each drop has its true height."""
     events: tuple[Event, ...] = (
