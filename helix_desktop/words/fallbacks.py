@@ -16,8 +16,8 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "The model for summaries couldn't write {count} of %n summary in one call.",
-        "The model for summaries couldn't write {count} of %n summaries in one call.",
+        "In this workspace, the model for summaries couldn't write {count} of %n summary in one call.",
+        "In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.",
         count=format_integer(rate.fallbacks),
     )
 

@@ -46,7 +46,9 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = f"The model for summaries couldn't write {fallbacks} of 100 summaries in one call."
+    text = (
+        f"In this workspace, the model for summaries couldn't write {fallbacks} of 100 summaries in one call."
+    )
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
