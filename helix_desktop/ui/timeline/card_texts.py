@@ -146,8 +146,8 @@ def _observations_title(card: ObservationsCard) -> str:
 
 def _placed_title(card: PlacedCard) -> str:
     if not card.number:
-        return tr("Facts in use")
-    return tr("Facts {number} in use", number=card.number)
+        return tr("Facts added to the context")
+    return tr("Facts {number} added to the context", number=card.number)
 
 
 def _fold_title(card: FoldCard) -> str:
@@ -203,7 +203,7 @@ def card_group_text(group: Group | None) -> str:
         "handovers": tr("Summarized"),
         "observations": tr("Noted facts"),
         "reflections": tr("Merged facts"),
-        "placements": tr("Facts in use"),
+        "placements": tr("Facts added"),
         "notes": tr("Noted"),
         "sweeps": tr("Cached"),
         "forms": tr("Large outputs"),

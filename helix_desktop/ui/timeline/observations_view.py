@@ -34,6 +34,7 @@ from helix_desktop.ui.timeline.cards import (
     inside_pill,
     model_pill,
     undo_button,
+    undone_pill,
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change
@@ -53,11 +54,17 @@ _PRIORITIES: dict[int, tuple[TranslatableText, Tone, TextRole]] = {
 _PRIORITY_PX = 52  # width of the column of priorities
 
 
-def observations_state(card: ObservationsCard) -> tuple[str, Tone]:
-    """Return whether observations are prepared, used in the context, or undone."""
+def _state_pill(card: ObservationsCard) -> Pill:
+    """Return whether observations are prepared, used in the context, inside a later change, or undone."""
     if card.is_undone:
-        return tr("Undone"), "warn"
-    return (tr("In use"), "accent") if card.placed_seq else (tr("Prepared"), "neutral")
+        return undone_pill()
+    if card.inside:
+        return inside_pill(card.inside)
+    if not card.placed_seq:
+        return Pill(tr("Prepared"))
+    pill = Pill(tr("In use"), "accent")
+    pill.setToolTip(explain_noted())
+    return pill
 
 
 class ObservationsView(Card):
@@ -70,8 +77,8 @@ class ObservationsView(Card):
         self._card, self._signals = card, signals
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         facts = tr.plural(len(card.facts), "%n fact", "%n facts")
-        change, (state, _) = format_token_change(card.before, card.after), observations_state(card)
-        self.setAccessibleName(" · ".join((card_title(card), facts, change, state)))
+        change, self._state = format_token_change(card.before, card.after), _state_pill(card)
+        self.setAccessibleName(" · ".join((card_title(card), facts, change, self._state.text())))
         self.setToolTip(explain_merged_facts() if card.is_reflection else explain_facts())
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
@@ -87,13 +94,10 @@ class ObservationsView(Card):
         card = self._card
         icon = IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted")
         title = TextLine(card_title(card), 14, 600, self._text_role)
-        state = Pill(*observations_state(card))
-        if card.placed_seq and not card.is_undone:
-            state.setToolTip(explain_noted())
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.placed_seq:
             end.append(undo_button(self._signals, card.placed_seq, card.is_undone, card.inside))
-        return icon_line(icon, FlowBox([title, state]), end)
+        return icon_line(icon, FlowBox([title, self._state]), end)
 
     def _pills(self) -> list[QWidget]:
         card = self._card
@@ -107,8 +111,6 @@ class ObservationsView(Card):
         ]
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
-        if card.inside and not card.is_undone:
-            pills.append(inside_pill(card.inside))
         return pills
 
     def _make_parts(self) -> list[Disclosure]:

@@ -326,30 +326,6 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     assert [part.head.text() for part in view.parts][-1] == "Files, commands and errors"
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected", "undo"),
-    [
-        ({}, "Prepared", 0),
-        ({"placed_seq": 9}, "In use", 9),
-        ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
-    ],
-)
-def test_observations_wait_are_placed_or_are_undone(
-    qtbot: QtBot, pane: Timeline, changes: dict[str, object], expected: str, undo: int
-) -> None:
-    """Pending ones have nothing to undo; placed ones are undone at their placement."""
-    pane.set_state(TimelineState((observations_card(1, 5, **changes),), usage_points(), 14_600, 24_000))
-    view = card(pane, 5)
-    assert view.accessibleName().endswith(expected)
-    buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
-    assert len(buttons) == bool(undo)
-    if undo:
-        signal = pane.redo_requested if expected == "Undone" else pane.undo_requested
-        with qtbot.waitSignal(signal) as blocker:
-            buttons[0].click()
-        assert blocker.args == [undo]
-
-
 def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     assert [pill.text() for pill in card(pane, 464).findChildren(Pill) if "Part of" in pill.text()] == [

@@ -1,0 +1,71 @@
+"""Cards of facts: prepared, in use, part of a later change, undone."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_group
+from helix_desktop.ui.timeline.card_texts import card_group_text
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries.panes_samples import NOW_MS, observations_card
+from tests.support.window.buttons import find_buttons
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Timeline:
+    """A timeline on screen."""
+    timeline = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(timeline)
+    timeline.resize(760, 900)
+    timeline.show()
+    return timeline
+
+
+def card(pane: Timeline, seq: int) -> QWidget:
+    """The card of an event, which is there."""
+    widget = pane.card_widget(seq)
+    assert widget is not None
+    return widget
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "undo"),
+    [
+        ({}, "Prepared", 0),
+        ({"placed_seq": 9}, "In use", 9),
+        ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
+        ({"placed_seq": 9, "inside": "Handover 1"}, "Part of Handover 1", 0),
+    ],
+)
+def test_observations_wait_are_placed_or_are_undone(
+    qtbot: QtBot, pane: Timeline, changes: dict[str, object], expected: str, undo: int
+) -> None:
+    """Pending ones and those inside a handover have no undo; others are undone at their placement.
+
+    Only of those that stand in the context by themselves it is said that they are in use.
+    """
+    pane.set_state(TimelineState((observations_card(1, 5, **changes),)))
+    view = card(pane, 5)
+    assert view.accessibleName().endswith(expected)
+    words = [pill.text() for pill in view.findChildren(Pill)]
+    assert words.count(expected) == 1
+    assert ("In use" in words) == (expected == "In use")
+    buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
+    assert len(buttons) == bool(undo)
+    if undo:
+        signal = pane.redo_requested if expected == "Undone" else pane.undo_requested
+        with qtbot.waitSignal(signal) as blocker:
+            buttons[0].click()
+        assert blocker.args == [undo]
+
+
+def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:
+    """They may be undone, or part of a handover, by now."""
+    placed = PlacedCard(468, NOW_MS, 2, 22_900, PlacementReason.THRESHOLD, inside="Handover 1")
+    pane.set_state(TimelineState((placed,)))
+    assert card(pane, 468).accessibleName().startswith("Facts 2 added to the context")
+    assert card_group_text(card_group(placed)) == "Facts added"
