@@ -219,7 +219,8 @@ class ManualActionCard:
 class FormCard:
     """A large output and the form in which the agent got it: tokens in full (0: unknown) and as it is.
 
-    `note` says why it is not the form that was asked for; `is_changed`: the user chose another one later.
+    `note` says why it is not the form that was asked for; `is_changed`: the user chose another one later;
+    `inside` is what covers it now.
     """
 
     seq: int
@@ -234,6 +235,7 @@ class FormCard:
     note: str = ""
     cost: str = ""
     is_changed: bool = False
+    inside: str = ""
 
     @property
     def has_failed(self) -> bool:

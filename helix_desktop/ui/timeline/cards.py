@@ -300,7 +300,9 @@ class FormView(Card):
         self.form_button.clicked.connect(self._open_menu)
         for button in (show, self.form_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        end: list[QWidget] = [TimeLabel(card.at_ms, now_ms), show, self.form_button]
+        self.form_button.setHidden(bool(card.inside))
+        inside = [inside_pill(card.inside)] if card.inside else []
+        end: list[QWidget] = [*inside, TimeLabel(card.at_ms, now_ms), show, self.form_button]
         if card.is_changed:
             end.insert(0, Pill(tr("Changed by you")))
         words = SelectableText(title, 13, "faint" if card.is_changed else "text", weight=500)
@@ -317,7 +319,11 @@ class FormView(Card):
         card = self._card
         instructions = tr("Instructions: “{instructions}”", instructions=card.instructions)
         cost = tr("Used {amount}", amount=card.cost)
-        safe = tr("The full output is cached: choose another form, or let the agent recall it.")
+        safe = (
+            tr("The full output is cached: let the agent recall it.")
+            if card.inside
+            else tr("The full output is cached: choose another form, or let the agent recall it.")
+        )
         return [
             card.note,
             instructions if card.instructions else "",

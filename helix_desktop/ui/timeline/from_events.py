@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -38,6 +38,7 @@ from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FailureCard,
     FoldCard,
+    FormCard,
     HandoverCard,
     ManualActionCard,
     ObservationsCard,
@@ -100,11 +101,18 @@ class _CardReducer:
             if isinstance(card, ManualActionCard):
                 is_pinned = target in self._transcript.rewrites.pinned
                 self._cards[seq] = replace(card, reversal="unpin" if is_pinned else "pin")
-        for inner, outer in covers_around(self._transcript).items():
+        for inner, outer in (*covers_around(self._transcript).items(), *self._covers_of_outputs()):
             name = self._cards.get(self._card_of.get(outer, outer))
             if name is not None:
                 self._show_inside(inner, card_title(name))
         return tuple(reversed(self._cards.values()))
+
+    def _covers_of_outputs(self) -> Iterator[tuple[int, int]]:
+        """Yield the large outputs that a rewrite stands for, with its seq; a pinned one stands beside it."""
+        for seq in self._cards.keys() - self._transcript.rewrites.pinned:
+            cover = self._transcript.cover_of(seq)
+            if isinstance(self._cards[seq], FormCard) and cover is not None:
+                yield seq, cover.seq
 
     def _find_newest_attempts(self, log: Sequence[RecordedEvent]) -> None:
         for recorded in log:
@@ -129,7 +137,7 @@ class _CardReducer:
             match card:
                 case HandoverCard() | FoldCard() | ObservationsCard() | PlacedCard():
                     self._cards[place] = replace(card, inside=title)
-                case SweepCard() | ManualActionCard():
+                case SweepCard() | ManualActionCard() | FormCard():
                     self._cards[place] = replace(card, inside=title)
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:

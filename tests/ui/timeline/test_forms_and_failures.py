@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.timeline.card_data import GROUPS, card_group
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import Pinned, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.timeline.card_data import GROUPS, FormCard, TimelineState, card_group
 from helix_desktop.ui.timeline.cards import FormView
+from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
 from tests.support.window.buttons import find_button
@@ -33,3 +42,31 @@ def test_large_outputs_and_failures_are_counted_and_can_be_acted_on(qtbot: QtBot
     with qtbot.waitSignal(pane.retry_requested) as retried:
         find_button(pane, "timeline-try-again-453").click()
     assert retried.args == ["turn"]
+
+
+def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot: QtBot) -> None:
+    """Its card says what it is part of; after an undo, or pinned beside the handover, it can be changed."""
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    output = ToolAnswered(
+        "c", "read_file", "Extract.", "0" * 64, 9_000, 40, 12, form="preview", chosen="timeout"
+    )
+    events: tuple[Event, ...] = (
+        UserSpoke("Read it.", 3),
+        AssistantSpoke("", "lab/m", 9, (ToolCall("c", "read_file", "{}"),)),
+        output,
+        AssistantSpoke("Done.", "lab/m", 2),
+        HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 4, "m", HandoverTrigger.MANUAL),
+    )
+    for later, inside in (((), "Handover 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
+        log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
+        cards = build_cards(log, Transcript(log))
+        assert [card.inside for card in cards if isinstance(card, FormCard)] == [inside]
+        pane.set_state(TimelineState(cards))
+        view = pane.card_widget(3)
+        assert isinstance(view, FormView)
+        assert view.form_button.isHidden() == bool(inside)
+        assert ("choose another form" in view.accessibleName()) == (not inside)
+        pills = [pill.text() for pill in view.findChildren(Pill)]
+        assert pills == ([f"Part of {inside}"] if inside else [])
