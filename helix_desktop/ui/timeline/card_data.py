@@ -89,7 +89,7 @@ class SweepCard:
     """A sweep: how many outputs became markers and the model's tokens that saves; `digests` are theirs.
 
     `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did;
-    `inside` is what covers all of them now.
+    `inside` is what covers all of them now, `undone_with` the rewrite whose undo undid it too.
     """
 
     seq: int
@@ -102,6 +102,7 @@ class SweepCard:
     steps: int = 0
     image_messages: int = 0
     inside: str = ""
+    undone_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,15 +187,15 @@ def replaced_pill(name: str) -> Pill:
     return pill
 
 
-def undone_pill() -> Pill:
-    """Says that a rewrite was undone."""
-    return Pill(tr("Undone"), "warn")
+def undone_pill(name: str = "") -> Pill:
+    """Says that a rewrite was undone, together with which other one, if any."""
+    return Pill(tr("Undone with {title}", title=name) if name else tr("Undone"), "warn")
 
 
 def state_pills(card: SweepCard | PlacedCard | FoldCard | ManualActionCard) -> list[Pill]:
     """Return what says that a rewrite was undone, or stands inside a later one."""
     if card.is_undone:
-        return [undone_pill()]
+        return [undone_pill(card.undone_with if isinstance(card, SweepCard) else "")]
     return [inside_pill(card.inside)] if card.inside else []
 
 

@@ -257,7 +257,15 @@ class _CardReducer:
             self._undone(recorded.seq),
             len(replies),
             len(messages),
+            undone_with=self._undone_with(recorded.seq),
         )
+
+    def _undone_with(self, seq: int) -> str:
+        """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""
+        if not self._undone(seq) or seq in self._transcript.rewrites.undone:
+            return ""
+        card = self._cards.get(self._card_of.get(seq - 1, seq - 1))
+        return card_title(card) if card is not None else ""
 
     def _observations(
         self, recorded: RecordedEvent, event: ObservationsMade, number: int

@@ -1,0 +1,42 @@
+"""Cards of what was cached together with another change."""
+
+from __future__ import annotations
+
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import Redone, SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries.panes_samples import NOW_MS
+
+
+def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
+    """It holds and falls with that; undone by itself, it says no more than that."""
+    handover, sweep = 3, 4
+    events: tuple[Event, ...] = (
+        UserSpoke("Do this.", 3),
+        AssistantSpoke("Done.", "lab/m", 2),
+        HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
+        SweepMade((), 0, SweepReason.HANDOVER),
+    )
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    for event, expected in (
+        (Undone(handover), ["Undone with Handover 1"]),
+        (Redone(handover), []),
+        (Undone(sweep), ["Undone"]),
+    ):
+        events = (*events, event)
+        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
+        pane.set_state(TimelineState(build_cards(log, Transcript(log))))
+        view = pane.card_widget(sweep)
+        assert view is not None
+        assert [pill.text() for pill in view.findChildren(Pill)] == expected
