@@ -24,8 +24,8 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
             "them were in the context then. The others have to be recalled or read again."
         ),
         tr(
-            "Tokens sent are those of the agent's requests. The session usage also counts its answers, and "
-            "summaries and other background work."
+            "Tokens sent: the agent's requests, with today's context window, tools and prompt. "
+            "Session usage: what every call really took, answers included."
         ),
     ]
     if comparison.other_models:
