@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Steps")
@@ -55,4 +55,4 @@ def _with_figures(text: str, step: Step, figure: str) -> str:
 
 
 def _figures(step: Step, figure: str) -> str:
-    return " · ".join(filter(None, (format_time_of_day(step.at_ms), about_tokens(step, figure))))
+    return " · ".join(filter(None, (format_moment(step.at_ms), about_tokens(step, figure))))

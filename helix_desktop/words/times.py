@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Times")
@@ -83,9 +84,18 @@ def format_elapsed(seconds: int) -> str:
     return f"{seconds // _HOUR}:{minutes:0>5}" if seconds >= _HOUR else minutes
 
 
-def format_time_of_day(at_ms: int) -> str:
-    """Return a time of day: `14:02`; empty for 0, which is not known."""
-    return current_language().show_clock(local_time(at_ms)) if at_ms else ""
+def format_moment(at_ms: int, now_ms: int = 0) -> str:
+    """Return when something was: `14:02` today, else with its day: `12 Nov 14:02`; empty for 0, not known.
+
+    `now_ms` of 0 stands for this moment.
+    """
+    if not at_ms:
+        return ""
+    at, now = local_time(at_ms), local_time(now_ms or wall_clock_ms())
+    clock = current_language().show_clock(at)
+    if at.date() == now.date():
+        return clock
+    return tr("{day} {clock}", day=format_day(at, now), clock=clock)
 
 
 def format_date(at_ms: int) -> str:
@@ -97,4 +107,5 @@ def format_date_and_time(at_ms: int) -> str:
     """Return a moment: `3 Nov 2026, 14:02`; `earlier` for 0, which is not known."""
     if not at_ms:
         return tr("earlier")
-    return tr("{day}, {clock}", day=format_date(at_ms), clock=format_time_of_day(at_ms))
+    clock = current_language().show_clock(local_time(at_ms))
+    return tr("{day}, {clock}", day=format_date(at_ms), clock=clock)

@@ -62,7 +62,7 @@ from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
-from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -293,7 +293,7 @@ class ChatPresenter:
         """Let errors of saving say that it works again: an event was saved."""
         for place, row in enumerate(self._error_rows):
             if row.key in self._unsaved_keys:
-                what = tr("Saving resumed at {time}.", time=format_time_of_day(at_ms))
+                what = tr("Saving resumed at {time}.", time=format_moment(at_ms))
                 why = tr("It failed earlier: {reason}", reason=row.why or row.what)
                 self._error_rows[place] = NoticeRow(row.key, "info", what, why)
                 if not self._is_past:

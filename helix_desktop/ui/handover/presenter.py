@@ -16,7 +16,6 @@ from helix_desktop.context.summaries.handover_revision import editable_sections,
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
@@ -32,7 +31,7 @@ from helix_desktop.ui.handover.dialog_data import (
 )
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import writer_name
-from helix_desktop.words.times import format_day, format_time_of_day, local_time
+from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
@@ -126,11 +125,7 @@ class HandoverPresenter:
         )
         self._undone_seq = 0 if self._repeated_seq else next(undone, 0)
         at_ms = session.log[self._undone_seq - 1].at if self._undone_seq else 0
-        now = local_time(wall_clock_ms())
-        time = format_time_of_day(at_ms)
-        if at_ms and local_time(at_ms).date() != now.date():
-            time = tr("{day}, {time}", day=format_day(local_time(at_ms), now), time=time)
-        self.dialog.show_undone_summary(time)
+        self.dialog.show_undone_summary(format_moment(at_ms))
 
     def _redo(self) -> None:
         """Let the undone handover hold again."""

@@ -14,7 +14,7 @@ from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
-from helix_desktop.words.times import format_date_and_time, format_time_of_day
+from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -62,7 +62,7 @@ def _paragraph(use: RequestCacheUse) -> str:
 def _row(use: RequestCacheUse, noted: Sequence[MissCause]) -> ProviderCacheRow:
     causes = [cause for cause in use.causes if cause not in noted]
     return ProviderCacheRow(
-        use.seq, dotted((format_time_of_day(use.at_ms), _tokens_text(use))), _reason_text(causes)
+        use.seq, dotted((format_moment(use.at_ms), _tokens_text(use))), _reason_text(causes)
     )
 
 

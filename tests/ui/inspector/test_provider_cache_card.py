@@ -16,7 +16,7 @@ from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text, provider_cache_state
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.words.provider_cache import miss_text
-from helix_desktop.words.times import format_date_and_time, format_time_of_day
+from helix_desktop.words.times import format_date_and_time, format_moment
 
 POLICY = PROFILES["balanced"]
 
@@ -31,7 +31,7 @@ LOG = [
     RecordedEvent(3, 20_000, response(Usage(16_000, 10, 4_000, 11_700, 0, True, True))),
     RecordedEvent(4, 500_000, response(Usage(17_000, 10, 0, 17_000, 0, True, True))),
 ]
-TIMES = {recorded.seq: format_time_of_day(recorded.at) for recorded in LOG}
+TIMES = {recorded.seq: format_moment(recorded.at) for recorded in LOG}
 
 
 def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:

@@ -12,7 +12,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.style import BODY, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.times import format_elapsed, format_time_of_day
+from helix_desktop.words.times import format_elapsed, format_moment
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -44,7 +44,7 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
         paint_chip(painter, chat_style, QRectF(x, (side - tall) / 2, wide, tall), row.side_note, style)
         x += wide + chat_style.px(9)
     if row.at_ms:
-        words = dotted((format_time_of_day(row.at_ms), row.context_note))
+        words = dotted((format_moment(row.at_ms), row.context_note))
         _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), words, False)
 
 

@@ -12,10 +12,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.times import format_day, format_time_of_day, local_time
-from helix_desktop.words.translation import Translator
-
-tr = Translator("Timeline")
+from helix_desktop.words.times import format_moment
 
 _LABEL_PX = 11
 _LABEL_HEIGHT = 18.0  # pixels that a label takes, at the usual size of text
@@ -105,19 +102,19 @@ def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int
     recorded = [at_ms for at_ms in times if at_ms]
     if not recorded:
         return
-    days = {local_time(at_ms).date() for at_ms in (recorded[0], recorded[-1])}
     font = ui_font(_LABEL_PX, 500)
     metrics = QFontMetricsF(font)
     painter.setFont(font)
     painter.setPen(QColor(theme.faint))
-    widest = metrics.horizontalAdvance(_time_text(recorded[-1], len(days) > 1)) + _TIME_GAP
+    ends = (format_moment(recorded[0]), format_moment(recorded[-1]))
+    widest = max(map(metrics.horizontalAdvance, ends)) + _TIME_GAP
     labels = max(1, min(5, int(plot.rect.width() / max(1.0, widest))))
     end, before = plot.rect.left() - _TIME_GAP, ""  # of the label before
     for number in range(labels):
         index = round(number * (len(times) - 1) / max(1, labels - 1))
         if not times[index]:
             continue
-        text = _time_text(times[index], len(days) > 1)
+        text = format_moment(times[index])
         if text == before:
             continue
         width = metrics.horizontalAdvance(text)
@@ -150,11 +147,3 @@ def paint_dot(painter: QPainter, place: QPointF, color: str, theme: Theme, radiu
 def nearest_seq(seqs: Sequence[int], seq: int) -> int:
     """Return the index of the first point at or after an event; the last one behind all. Needs a point."""
     return min(bisect_left(seqs, seq), len(seqs) - 1)
-
-
-def _time_text(at_ms: int, with_day: bool) -> str:
-    clock = format_time_of_day(at_ms)
-    if not with_day:
-        return clock
-    moment = local_time(at_ms)
-    return tr("{day} {clock}", day=format_day(moment, moment), clock=clock)

@@ -32,7 +32,7 @@ from helix_desktop.ui.timeline.chart.scrubber import HEIGHT as SCRUBBER_HEIGHT
 from helix_desktop.ui.timeline.chart.scrubber import Scrubber
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import step_name
-from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -75,7 +75,7 @@ def point_text(point: UsagePoint, window_size: int) -> str:
         about + tr.plural(point.used, "%n token in context", "%n tokens in context"),
         tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
         point_kind_text(point.kind),
-        format_time_of_day(point.at_ms),
+        format_moment(point.at_ms),
         f"e{point.seq}",
     )
     return " · ".join(filter(None, parts))

@@ -8,9 +8,14 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.log.steps import Step
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.timeline.card_data import UsagePoint
 from helix_desktop.ui.timeline.chart.plot import axis_ticks
 from helix_desktop.ui.timeline.chart.scrubber import Scrubber
-from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
+from helix_desktop.ui.timeline.chart.usage_chart import UsageChart, point_text
+from helix_desktop.words.steps import step_figures
+from helix_desktop.words.times import format_day, local_time
 from tests.support.galleries.panes_samples import steps, usage_points
 
 KEYS, SHIFT = Qt.Key, Qt.KeyboardModifier.ShiftModifier
@@ -92,3 +97,11 @@ def test_new_steps_leave_the_look_where_it_is_and_now_stays_now(chart: UsageChar
 @pytest.mark.parametrize(("top", "ticks"), [(24_000, (0, 10_000, 20_000)), (1, (0, 1)), (200, (0, 100, 200))])
 def test_the_axis_has_round_numbers(top: int, ticks: tuple[int, ...]) -> None:
     assert axis_ticks(top, 3) == ticks
+
+
+def test_a_point_of_another_day_and_its_step_name_the_day() -> None:
+    """A session is looked at days later, too."""
+    earlier = wall_clock_ms() - 3 * 86_400_000
+    day = format_day(local_time(earlier), local_time(wall_clock_ms()))
+    assert f" · {day} " in point_text(UsagePoint(2, 9, at_ms=earlier), 100)
+    assert step_figures(Step(2, 1, 1, earlier)).startswith(f"{day} ")
