@@ -8647,11 +8647,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/presenter.py" />
-            <source>{day}, {time}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>{tokens} tokens in context</source>
             <translation type="unfinished" />
@@ -12013,7 +12008,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Cache now… (saves {tokens} tokens)</source>
+            <source>Cache now… (saves up to {tokens} tokens)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19483,7 +19478,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
-            <source>Tokens sent are those of the agent's requests. The session usage also counts its answers, and summaries and other background work.</source>
+            <source>Tokens sent: the agent's requests, with today's context window, tools and prompt. Session usage: what every call really took, answers included.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21828,12 +21823,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Facts in use</source>
+            <source>Facts added</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Facts {number} in use</source>
+            <source>Facts added to the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Facts {number} added to the context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21906,6 +21906,14 @@
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Hide digests</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</source>
+            <translation>
+                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summary in one call.</numerusform>
+                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
@@ -22277,17 +22285,14 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>The full output is cached: let the agent recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/view.py" />
             <source>The handover of this conversation, and what leaves its context, appear here.</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>The model for summaries couldn't write {count} of %n summaries in one call.</source>
-            <translation>
-                <numerusform>The model for summaries couldn't write {count} of %n summary in one call.</numerusform>
-                <numerusform>The model for summaries couldn't write {count} of %n summaries in one call.</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/bullet_view.py" />
@@ -22331,8 +22336,12 @@
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <location filename="../../helix_desktop/ui/timeline/fold_view.py" />
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Undone with {title}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22493,11 +22502,6 @@
         <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{counts}, {verbatim} kept word for word</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/chart/plot.py" />
-            <source>{day} {clock}</source>
             <translation type="unfinished" />
         </message>
         <message>
