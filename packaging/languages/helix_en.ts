@@ -12746,11 +12746,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Step {number}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Summarized</source>
@@ -12851,6 +12846,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
             <source>Turn {turn}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Turn {turn}, step {step}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from operator import attrgetter
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.conversation import (
@@ -144,6 +145,11 @@ class MessageLog:
     def position(self, seq: int) -> int:
         """Return how many items lie at or before `seq`."""
         return bisect_right(self._seqs, seq)
+
+    def step_in_turn(self, item: LogItem) -> int:
+        """Return the number of a message's model call in its turn, from 1; 0: it came before the first."""
+        first = bisect_left(self.items, item.turn, key=attrgetter("turn"))
+        return item.step - (self.items[first - 1].step if first else 0)
 
     def item(self, seq: int) -> LogItem | None:
         """Return the message recorded as `seq`, or None if that event is no message."""

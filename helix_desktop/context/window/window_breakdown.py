@@ -329,7 +329,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
                 "Calls {tools}", tools=tuple(call.name for call in response.calls)
             )
             state: WindowItemState = "arguments_cached" if masked else "full"
-            return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item))
+            return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item, transcript))
         case ToolAnswered() as output:
             row = _output_item(item, output, tokens, masked, transcript)
             return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(output.digest, 0))
@@ -361,7 +361,7 @@ def _output_item(
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     form = chosen_form.form if chosen_form else output.form
     if form == "full" and (output.whole or chosen_form):
-        return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item))
+        return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item, transcript))
     why = text("{reason} · full output in the cache", reason=_chooser_text(output, chosen_form))
     return WindowItem(item.seq, "output", name, tokens, "extract" if form == "compact" else "preview", why)
 
@@ -384,8 +384,9 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
     return text("Over the size limit")
 
 
-def _step_text(item: LogItem) -> TranslatableText:
-    return text("Step {number}", number=item.step)
+def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:
+    """Return which step a message is of, as the chart names it."""
+    return text("Turn {turn}, step {step}", turn=item.turn, step=transcript.step_in_turn(item))
 
 
 def _call_text(item: LogItem) -> str:

@@ -407,11 +407,11 @@ def steps(turns: int = 120) -> tuple[Step, ...]:
 
 _WINDOW_ROWS: tuple[tuple[RowKind, str, WindowItemState, str], ...] = (
     ("user", "Long answers stall the chat view. Re-render only what changed", "full", "Your message"),
-    ("assistant", "I looked at the renderer and at the last three traces", "full", "Step 29"),
+    ("assistant", "I looked at the renderer and at the last three traces", "full", "Turn 4, step 6"),
     ("output", "read_file src/helix/stream.py", "cached", "18 KB in the cache"),
-    ("output", "run_command pytest -q tests/test_stream.py", "full", "Step 30"),
+    ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, step 7"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
-    ("arguments", "Calls write_file", "arguments_cached", "Step 33"),
+    ("arguments", "Calls write_file", "arguments_cached", "Turn 5, step 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
     (
         "output",
