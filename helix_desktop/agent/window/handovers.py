@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.handover import handover_parts
 from helix_desktop.context.summaries.handover_rerun import same_cut, without_handover
 from helix_desktop.context.summaries.handover_revision import sections_with
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
-from helix_desktop.context.window.window import handover_as_sent, project
+from helix_desktop.context.window.window import handover_as_sent, project, tokens_as_sent
 from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -265,6 +265,11 @@ class Handovers:
     async def check_revision(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
         """Return it with other sections, not recorded: its tokens, and what it does not name."""
         return await self._revisions.check(draft, sections)
+
+    def tokens_as_sent(self, handover: HandoverMade) -> int:
+        """Return the tokens of all that a handover puts in the context while it is active, by our count."""
+        runtime = self._runtime
+        return tokens_as_sent(runtime.transcript, runtime.policy, runtime.frame.info.window, handover)
 
     async def revise(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
         """Record the active handover again with the user's own sections; the former text stays.

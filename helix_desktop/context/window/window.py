@@ -236,6 +236,16 @@ def _handover_parts(
     )
 
 
+def tokens_as_sent(
+    transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
+) -> int:
+    """Return the tokens of a handover's message, active or not, in a window of `window_size` tokens."""
+    cap = policy.user_text_tokens
+    texts = handovers.user_texts(transcript, handover, cap, window_size)
+    quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
+    return _handover_tokens(handover, texts, quotes)
+
+
 def _handover_tokens(
     handover: HandoverMade, texts: Sequence[tuple[int, str, int]], quotes: Sequence[Quote]
 ) -> int:
@@ -254,9 +264,7 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: 
     # All that the quotes depend on: sweeps and folds behind the handover change no message in it.
     state = transcript.last_rearranging_seq, cap, window_size, quoted
     if transcript.handover_count[0] != state:
-        texts = handovers.user_texts(transcript, handover, cap, window_size)
-        quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
-        transcript.handover_count = state, _handover_tokens(handover, texts, quotes)
+        transcript.handover_count = state, tokens_as_sent(transcript, policy, window_size, handover)
     return transcript.handover_count[1]
 
 

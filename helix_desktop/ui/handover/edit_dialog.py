@@ -68,7 +68,9 @@ class EditDialog(Themed, SizedDialog):
         self._fields, self._pages, self.compared = column(gap=12), QStackedWidget(), ComparedView()
         self.counts = label("", "muted", wrap=True)
         self.tokens = Pill("", "accent", "gauge")
-        self.tokens.setToolTip(tr("What the handover takes in the context, without your own messages"))
+        self.tokens.setToolTip(
+            tr("What the handover takes in the context, with your own messages that it quotes")
+        )
         self.coverage = SummaryCoverageView()
         self.coverage.setObjectName("edit-coverage")
         self._problem = label("", "error", wrap=True)

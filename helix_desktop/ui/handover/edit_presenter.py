@@ -97,10 +97,10 @@ class EditPresenter:
 
     def _show_check(self, draft: RevisionDraft, event: HandoverMade) -> None:
         self._below = listed_below(event)
-        window = self._conversation.window
-        items = (item for item in window.items() if item.seq == draft.seq and item.state == "summarized")
-        sent = next((item.tokens for item in items), draft.handover.tokens)
-        self.dialog.show_check(revision_check(draft, event, sent, window.measure()[1].ratio))
+        conversation = self._conversation
+        sent = conversation.handovers.tokens_as_sent(draft.handover)
+        ratio = conversation.window.measure()[1].ratio
+        self.dialog.show_check(revision_check(draft, event, sent, ratio))
 
     def _compare(self) -> None:
         """Show what differs from the original; nothing typed leaves every sentence dropped."""
