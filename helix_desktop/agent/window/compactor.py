@@ -164,11 +164,13 @@ class Compactor:
                 rerun_seq=rerun_seq,
                 is_draft=True,
             )
+            sweep_savings = 0
             if not is_whole:
-                (final_event, *_) = self._events_to_record(event)
+                final_event, *others = self._events_to_record(event)
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
-            return HandoverDraft(cut, to_markdown(event.sections), event, doubt)
+                sweep_savings = sum(other.saved for other in others if isinstance(other, SweepMade))
+            return HandoverDraft(cut, to_markdown(event.sections), event, doubt, sweep_savings)
         except CompactionRefused:
             with suppress(StoreError):  # the reason of the refusal matters more, and the cost is not lost
                 await self.unused.record(self._summarizer.spent)

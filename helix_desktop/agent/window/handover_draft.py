@@ -18,12 +18,14 @@ class HandoverDraft(msgspec.Struct, frozen=True):
     """A handover up to `cut`, not recorded; `text` is its six sections as Markdown, to be edited.
 
     `event` is the event it would become. `doubt` says why it may say too little: only the user can accept it.
+    `sweep_savings` are the tokens, by our count, that `after` is smaller for what is cached along with it.
     """
 
     cut: CutPoint
     text: str
     event: HandoverMade
     doubt: OptionalText = ""
+    sweep_savings: int = 0
 
     @property
     def sections(self) -> tuple[Section, ...]:

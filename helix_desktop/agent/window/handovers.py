@@ -9,7 +9,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, Update
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
-from helix_desktop.agent.window.handover_check import active_handover
+from helix_desktop.agent.window.handover_check import active_handover, fork_with
 from helix_desktop.agent.window.handover_draft import CountedPart, HandoverDraft, RevisionDraft
 from helix_desktop.agent.window.handover_revisions import HandoverRevisions
 from helix_desktop.agent.window.rewriter import WindowRewriter
@@ -235,16 +235,27 @@ class Handovers:
         return await self._compactor.estimate(self._whole_cut())
 
     async def parts_as_sent(self, draft: HandoverDraft, *, is_whole: bool = False) -> list[CountedPart]:
-        """Return what the model gets of a draft as it was written; `is_whole` as for `draft_whole`."""
-        runtime = self._runtime
-        window_size = runtime.frame.info.window
-        parts = (
-            handover_parts(draft.event, ())
-            if is_whole
-            else handover_as_sent(runtime.transcript, runtime.policy, window_size, draft.event)
+        """Return what the model gets of a draft as it was written; `is_whole` as for `draft_whole`.
+
+        Together the parts are what the context counts for the handover, not quite what each is by itself: the
+        largest one that is no quote gets the difference.
+        """
+        runtime, event = self._runtime, draft.event
+        if is_whole:
+            parts = handover_parts(event, ())
+            tokens = await runtime.counter.count([part.text for part in parts])
+            return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
+        sent = handover_as_sent(
+            fork_with(runtime.transcript, event), runtime.policy, runtime.frame.info.window, event
         )
-        tokens = await runtime.counter.count([part.text for part in parts])
-        return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
+        own = [part for part in sent.parts if part.kind not in sent.quoted]
+        counted = dict(zip(own, await runtime.counter.count([part.text for part in own]), strict=True))
+        own_tokens = sent.tokens - sum(sent.quoted.values())
+        counted[max(own, key=counted.__getitem__)] += own_tokens - sum(counted.values())
+        return [
+            CountedPart(part, counted[part] if part in counted else sent.quoted[part.kind])
+            for part in sent.parts
+        ]
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""

@@ -22,7 +22,6 @@ LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can right
 MIN_SHARE = 0.02
 _SUFFICIENT_CHARS = 800  # characters that suffice for any input: a sentence for each of six sections
 _SUFFICIENT_CHARS_PER_ENTRY = 12  # the same of observations: the prompt allows one fact for each four entries
-_CHARS_PER_TOKEN = 4  # of a token, about
 _SHARED_WORDS = 3  # that name an instruction
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|[\w-]+\.[A-Za-z]\w{0,5}\b")
 _WORD = re.compile(r"\w{4,}")
@@ -96,11 +95,10 @@ def accept_observations(
 def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -> None:
     problem = find_problem(text, cited, source)
     if problem is SummaryProblem.SHORT:
-        wrote, least = len(text) // _CHARS_PER_TOKEN, round(_least_chars(source) / _CHARS_PER_TOKEN)
         why = _text(
-            "It has about {wrote} tokens: less than the {least} expected for this history.",
-            wrote=wrote,
-            least=least,
+            "Its sentences have {wrote} characters: fewer than the {least} expected for this history.",
+            wrote=len(text),
+            least=round(_least_chars(source)),
         )
         raise SummaryRefused(problem, model_text, why)
     if problem is SummaryProblem.UNSPECIFIC:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 
 import msgspec
@@ -72,6 +72,14 @@ class Window(msgspec.Struct, frozen=True):
     entries: tuple[WindowEntry, ...]
     entry_tokens: tuple[int, ...]
     estimate: int
+
+
+class SentHandover(msgspec.Struct, frozen=True):
+    """The parts of a handover's message and its tokens, by our count; `quoted` are those of its quotes."""
+
+    parts: tuple[handovers.HandoverPart, ...]
+    tokens: int
+    quoted: Mapping[handovers.HandoverPartKind, int]
 
 
 class Projector:
@@ -213,12 +221,19 @@ def _render_handover(
 
 def handover_as_sent(
     transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
-) -> list[handovers.HandoverPart]:
-    """Return the parts of a handover's message, recorded or not, in a window of `window_size` tokens."""
+) -> SentHandover:
+    """Return the active handover as it is sent in a window of `window_size` tokens."""
     cap = policy.user_text_tokens
     texts = handovers.user_texts(transcript, handover, cap, window_size)
     quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
-    return _handover_parts(transcript, handover, texts, quotes)
+    return SentHandover(
+        tuple(_handover_parts(transcript, handover, texts, quotes)),
+        _handover_tokens(handover, texts, quotes),
+        {
+            "user": _words_tokens(tokens for _, _, tokens in texts),
+            "quotes": _words_tokens(quote.tokens for quote in quotes),
+        },
+    )
 
 
 def _handover_parts(
@@ -250,7 +265,11 @@ def _handover_tokens(
     handover: HandoverMade, texts: Sequence[tuple[int, str, int]], quotes: Sequence[Quote]
 ) -> int:
     words = [*(tokens for _, _, tokens in texts), *(quote.tokens for quote in quotes)]
-    return handover.tokens + sum(tokens + FRAMING_TOKENS for tokens in words) + FRAMING_TOKENS
+    return handover.tokens + _words_tokens(words) + FRAMING_TOKENS
+
+
+def _words_tokens(tokens: Iterable[int]) -> int:
+    return sum(count + FRAMING_TOKENS for count in tokens)
 
 
 def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: int) -> int:

@@ -48,7 +48,8 @@ class DraftRow:
 
     `messages` says how many messages and tool calls it covers, `coverage` and `missing` how much it names of
     them, and what is added below it; `doubt` why it may say too little. One that `is_whole` is for a new
-    session: `tokens_after` are its own. `warning` says that it frees little, or nothing.
+    session: `tokens_after` are its own. `warning` says that it frees little, or nothing; `sweep_note` how
+    much of what it frees is cached along with it.
     """
 
     text: str
@@ -64,6 +65,7 @@ class DraftRow:
     is_whole: bool = False
     doubt: str = ""
     warning: str = ""
+    sweep_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ def draft_row(
         is_whole,
         translate(draft.doubt),
         "" if is_whole else gain_warning(draft.before, draft.after),
+        sweep_note(round(draft.sweep_savings * ratio)),
     )
 
 
@@ -190,11 +193,22 @@ def sent_draft(parts: Sequence[CountedPart], ratio: float) -> SentDraft:
     tokens = dict.fromkeys(names.values(), 0) | {tr("note and index"): 0}
     for part, count in parts:
         tokens[names.get(part.kind, tr("note and index"))] += count
-    rounded = {name: round(count * ratio) for name, count in tokens.items() if count}
-    sizes = [f"{name} {format_tokens(count)}" for name, count in rounded.items()]
-    total = format_token_count(sum(rounded.values()))
-    words = tr("The model gets {tokens}: {parts}", tokens=total, parts=", ".join(sizes))
+    scaled = {name: round(count * ratio) for name, count in tokens.items() if count}
+    total = round(sum(tokens.values()) * ratio)
+    scaled[max(scaled, key=scaled.__getitem__)] += total - sum(scaled.values())
+    sizes = ", ".join(f"{name} {format_tokens(count)}" for name, count in scaled.items())
+    words = tr("The model gets {tokens}: {parts}", tokens=format_token_count(total), parts=sizes)
     return SentDraft("\n".join(part.text for part, _ in parts), words)
+
+
+def sweep_note(tokens: int) -> str:
+    """Return how much of what a handover frees is cached along with it; empty for nothing."""
+    if not tokens:
+        return ""
+    return tr(
+        "Of what this frees, {tokens} are old outputs and arguments, cached along with it.",
+        tokens=format_token_count(tokens),
+    )
 
 
 def gain_warning(before: int, after: int) -> str:

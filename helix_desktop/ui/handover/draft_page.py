@@ -93,6 +93,8 @@ class DraftPage(QWidget):
             self._facts.addWidget(_warning_line(_doubt_text(draft.doubt), "draft-doubt"))
         self._facts.addWidget(label(_legend(), "faint", wrap=True))
         self._facts.addWidget(_pills(draft))
+        if draft.sweep_note:
+            self._facts.addWidget(label(draft.sweep_note, "muted", wrap=True))
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
         if draft.coverage:

@@ -14,15 +14,24 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.agent.window.handover_draft import CountedPart
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.handover.compare_data import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft, handover_ranges
+from helix_desktop.ui.handover.dialog_data import (
+    DraftRow,
+    HandoverRange,
+    SentDraft,
+    handover_ranges,
+    sent_draft,
+    sweep_note,
+)
 from helix_desktop.words.summary_coverage import MissingText
 from tests.support.galleries.compare_gallery import compare_dialog, edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
@@ -133,6 +142,19 @@ def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDi
     assert dialog.isVisible()
     dialog.show_choice()
     assert dialog.step == "choose"
+
+
+def test_a_draft_names_what_is_cached_along_with_it(dialog: HandoverDialog) -> None:
+    dialog.show_draft(replace(DRAFT, sweep_note=sweep_note(31_400)))
+    assert any("31.4k tokens are old outputs" in words.text() for words in dialog.findChildren(QLabel))
+    assert sweep_note(0) == ""
+
+
+def test_the_parts_of_a_draft_add_up_as_the_model_counts_them() -> None:
+    parts = [CountedPart(HandoverPart(kind, ""), 5) for kind in ("sections", "ledger", "missing")]
+    assert sent_draft(parts, 1.1).sizes == (
+        "The model gets 16 tokens: six sections 4, files, commands and errors 6, what they leave out 6"
+    )
 
 
 def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDialog) -> None:

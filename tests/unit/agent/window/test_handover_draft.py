@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import CompactionProgress
@@ -13,6 +14,7 @@ from helix_desktop.context.summaries.fallback_rate import fallback_rate
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
@@ -429,3 +431,33 @@ async def test_the_user_may_compact_what_frees_nothing() -> None:
     await handovers.commit(draft)
     assert rig.conversation.window.measure()[1].used == draft.after
     await rig.assert_consistent()
+
+
+async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -> None:
+    """What the dialog says of a draft, the inspector says of the handover."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)
+    conversation = await rig.begin()
+    for text in ("Think of docs/plan.md.", "And now? " * 20, "And now?"):
+        await conversation.run(text)
+    draft = await conversation.handovers.draft()
+    parts = await conversation.handovers.parts_as_sent(draft)
+    await conversation.handovers.commit(draft)
+    (item,) = (item for item in conversation.window.items() if item.state == "summarized")
+    assert sum(part.tokens for part in parts) == item.tokens
+    assert {"note", "sections", "user"} < {part.part.kind for part in parts}
+
+
+async def test_a_draft_says_what_is_cached_along_with_it() -> None:
+    """Its figures count that, too: the handover alone does not free so much."""
+    swept_along = msgspec.structs.replace(
+        MANUAL_ONLY, protect_steps=1, protect_tokens=0, sweep="fixed", sweep_fixed=10**6
+    )
+    rig = AgentRig(ScriptedModel(working(6)), swept_along)
+    conversation = await rig.begin()
+    await conversation.run("Build the thing.")
+    cuts = await conversation.handovers.cuts()
+    draft = await conversation.handovers.draft(upto=cuts[-1].upto)
+    await conversation.handovers.commit(draft)
+    (sweep,) = rig.events(SweepMade)
+    assert draft.sweep_savings == sweep.saved > 0
+    assert (await (await ready_conversation()).conversation.handovers.draft()).sweep_savings == 0

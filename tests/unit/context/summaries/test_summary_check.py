@@ -61,7 +61,9 @@ def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
         accept_observations(facts, PARSER, "- (1) The parser was mended. [e2]")
     assert refused.value.problem is SHORT
     assert refused.value.text == "- (1) The parser was mended. [e2]"
-    assert refused.value.why == "It has about 5 tokens: less than the 200 expected for this history."
+    assert (
+        refused.value.why == "Its sentences have 22 characters: fewer than the 800 expected for this history."
+    )
 
 
 @given(st.integers(1, 10**7), st.integers(0, 3_000))
