@@ -63,9 +63,12 @@ class ComboBox(Themed, QComboBox):
         super().initStyleOption(option)
         parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
         room = self.style().subControlRect(*parts).width()
-        elide = Qt.TextElideMode.ElideRight
-        words = isolate(option.currentText) if self.isRightToLeft() else option.currentText
-        option.currentText = self.fontMetrics().elidedText(words, elide, room)
+        words = self.fit(option.currentText, room)
+        option.currentText = isolate(words) if self.isRightToLeft() else words
+
+    def fit(self, text: str, room: int) -> str:
+        """Return what the box shows of a choice in so many pixels."""
+        return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the box, then the chevron."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox, TextField
+from helix_desktop.ui.design.fields import TextField
 from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, column
@@ -22,6 +22,7 @@ from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.handover.draft_page import DraftPage
+from helix_desktop.ui.handover.range_box import RangeBox
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.errors import error_text
@@ -33,7 +34,6 @@ HandoverStep: TypeAlias = Literal["choose", "writing", "draft"]
 _STEPS: tuple[HandoverStep, ...] = ("choose", "writing", "draft")
 
 _SIZE, _SMALL, _MIN_SIZE = (780, 720), (780, 260), (520, 260)
-_RANGE_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
 _CHOICE_PX = 96  # pixels; the pages below may not squeeze it
 
 
@@ -57,11 +57,9 @@ class HandoverDialog(Themed, SizedDialog):
         self._draft_range: HandoverRange | None = None  # that the draft covers
         self._warned = self._is_committing = False
         self.range_box, self.focus_input = (
-            ComboBox(),
+            RangeBox(),
             TextField(tr("What to keep, for example open questions (optional)")),
         )
-        self.range_box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.range_box.setMinimumContentsLength(_RANGE_CHARS)
         self.estimate_label = label("", "muted")
         self.estimate_label.setObjectName("handover-price")
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
@@ -116,12 +114,7 @@ class HandoverDialog(Themed, SizedDialog):
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
         """Offer these ranges."""
-        self.range_box.clear()
-        for handover_range in ranges:
-            self.range_box.addItem(handover_range.text, handover_range.upto)
-        self.range_box.setEnabled(len(ranges) > 1)
-        view = self.range_box.view()  # wide enough for the figures, which end each range
-        view.setMinimumWidth(view.sizeHintForColumn(0) + view.verticalScrollBar().sizeHint().width())
+        self.range_box.show_ranges(ranges)
 
     def _show_purpose(self) -> None:
         """Say what becomes of the handover: it replaces messages here, or another session starts with it."""

@@ -28,10 +28,11 @@ _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
 @dataclass(frozen=True, slots=True)
 class HandoverRange:
-    """How far a handover could reach: the last event it covers, and that as text."""
+    """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
 
     upto: int
     text: str
+    counts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,7 @@ def compact_purpose(is_whole: bool, former_title: str) -> CompactPurpose:
 
 def whole_range(counts: MessageCounts) -> HandoverRange:
     """Return the range of every message, for a new session."""
-    words = f"{tr('Whole conversation, for a new session')} · {translate(counts.text)}"
-    return HandoverRange(WHOLE_CONVERSATION, words)
+    return _named_range(WHOLE_CONVERSATION, tr("Whole conversation, for a new session"), counts.text)
 
 
 def handover_ranges(
@@ -132,10 +132,15 @@ def handover_ranges(
         first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
     for place, cut in enumerate(cuts):
         name = first if place == 0 else _end_text(cut.upto, transcript)
-        messages = translate(covered_counts(transcript, cut.upto, cut.kept_seq).text)
+        counts = covered_counts(transcript, cut.upto, cut.kept_seq)
         count = format_tokens(round((cut.tokens + active_tokens) * ratio))
         tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
-        yield HandoverRange(cut.upto, " · ".join(filter(None, (name, messages, tokens))))
+        yield _named_range(cut.upto, name, counts.text, tokens)
+
+
+def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
+    counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
+    return HandoverRange(upto, f"{name}{counts}", counts)
 
 
 def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:

@@ -11,7 +11,14 @@ from hypothesis import given
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QLabel,
+    QScrollArea,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.window.handover_draft import CountedPart
@@ -21,6 +28,7 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.handover.compare_data import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -144,6 +152,27 @@ def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDi
     assert dialog.step == "choose"
 
 
+def test_the_counts_of_a_range_are_whole_in_the_box_and_in_its_list(
+    qapp: QApplication, dialog: HandoverDialog
+) -> None:
+    Appearance(qapp).apply_stylesheet()
+    counts = " · 2,963 messages, 5,137 tool calls · 56.9k tokens in context"
+    name = "Up to “Edit /Users/someone/Work/a-folder…” (e11739)"
+    box = dialog.range_box
+    dialog.show_ranges([HandoverRange(n, f"{name}{n}{counts}", f"{n}{counts}") for n in range(10, 50)])
+    option = QStyleOptionComboBox()
+    box.initStyleOption(option)
+    start, dots, end = option.currentText.rpartition("…")
+    assert (name.startswith(start), dots, end) == (True, "…", f"10{counts}")
+    box.showPopup()
+    view, index = box.view(), box.model().index(0, 0)
+    row = QStyleOptionViewItem()
+    view.initViewItemOption(row)
+    room = view.viewport().width() - view.verticalScrollBar().sizeHint().width()
+    assert view.itemDelegate().sizeHint(row, index).width() <= room
+    box.hidePopup()
+
+
 def test_a_draft_names_what_is_cached_along_with_it(dialog: HandoverDialog) -> None:
     dialog.show_draft(replace(DRAFT, sweep_note=sweep_note(31_400)))
     assert any("31.4k tokens are old outputs" in words.text() for words in dialog.findChildren(QLabel))
@@ -243,7 +272,8 @@ def test_ranges_state_their_end_and_size() -> None:
         handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript, 0.5)
     )
     every = simulator.transcript.counts().text
-    assert ranges[0] == HandoverRange(last, f"As far as possible · {every} · 4.1k tokens in context")
+    counts = f" · {every} · 4.1k tokens in context"
+    assert ranges[0] == HandoverRange(last, f"As far as possible{counts}", counts)
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
     assert ranges[1].text.endswith("messages, 2 tool calls · 900 tokens in context")
