@@ -264,13 +264,12 @@ def _item(
     has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
     failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
-    parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
+    # The sum first, which is always shown; a model's name last, of which a part says enough.
+    parts.append(CostState(total_spending(session, subagents), is_demo=is_demo).short_cost_text)
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
-    if cost := CostState(total_spending(session, subagents), is_demo=is_demo).short_cost_text:
-        parts.append(cost)
+    parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)
-    # Last: where room ends, a name may be cut, all else may not.
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     gauge = workspace.usage.of(session)
     return SessionItem(

@@ -22,6 +22,7 @@ _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
 _NESTED_PX = 30
 _DOT = " · "  # between the parts of the second line
+_ELLIPSIS = "…"
 _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: failed, archived, branch
 
@@ -192,7 +193,9 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
         top, height = box.y() + box.height() * 0.5, box.height() * 0.36
-        room = box.width() - 24 - _BAR_PX - 24
+        is_marked = item.running or item.waiting
+        bar_px = 0 if item.used is None and not is_marked else _BAR_PX + (24 if is_marked else 10)
+        room = box.width() - 24 - bar_px
         metrics = QFontMetricsF(small)
         if item.found is not None:
             room = box.width() - 24
@@ -208,7 +211,7 @@ class SessionDelegate(QStyledItemDelegate):
         if item.used is not None:
             paint_usage_bar(painter, bar, item.used, pressure_color(item.pressure, self.theme), self.theme)
         painter.setPen(Qt.PenStyle.NoPen)
-        if item.running or item.waiting:
+        if is_marked:
             painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
             painter.drawEllipse(QPointF(bar.x() - 11, middle), 3.5, 3.5)
 
@@ -218,13 +221,16 @@ class SessionDelegate(QStyledItemDelegate):
 
 
 def fitted_text(text: str, metrics: QFontMetricsF, room: float) -> str:
-    """Return what a row has room for: a part of the name at its end, but no part of a sum before it."""
-    before, dot, _ = text.rpartition(_DOT)
-    if metrics.horizontalAdvance(before + dot) > room:
-        text = before
-        while _DOT in text and metrics.horizontalAdvance(text) > room:
-            text = text.rpartition(_DOT)[0]
-    return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+    """Return what a row has room for, and "…" for the rest: a part of a name at the end, not of a figure."""
+    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+    cut_at = len(elided.removesuffix(_ELLIPSIS))
+    if elided == text or cut_at > text.rfind(_DOT):
+        return elided
+    start, end = text.rfind(" ", 0, cut_at) + 1, text.find(" ", cut_at)
+    if not any(char.isdigit() for char in text[start:end]):
+        return elided
+    # Right behind a figure the sign would make it look cut.
+    return text[:end] if cut_at == end else f"{text[:start]}{_ELLIPSIS}"
 
 
 def _is_one_line(item: SessionItem) -> bool:
