@@ -19,6 +19,7 @@ MISSING_CHANGES: tuple[ItemChange, ...] = ("dropped", "below")
 """What no section of the later handover has."""
 
 _MIN_SAME = 0.6  # of the characters of both: below it, one sentence was dropped and another one added
+_MAX_OTHER_CHARS = 24  # that differ between two sentences of different events; two requests may begin alike
 _SHARED_WORDS = 0.6  # of the words of the shorter of two sentences of one event: so many say the same
 _WORD = re.compile(r"\w{3,}")
 
@@ -59,8 +60,8 @@ def compare_handovers(
     """Return all sections of two handovers, those with dropped items first, else in their usual order.
 
     Sentences are equal whatever their spaces, sources and mark of an unsupported one. One that stands in
-    another section was moved, one of which most characters are the same was changed. `below` are the facts
-    listed below the later one's sections.
+    another section was moved, one of which most characters are the same was changed; of another event, one
+    of which all but a few are. `below` are the facts listed below the later one's sections.
     """
     titles = dict.fromkeys((*SECTIONS, *(section.title for section in (*before, *after))))
     old, new = _by_title(before, titles), _by_title(after, titles)
@@ -130,6 +131,10 @@ def _take_changed(old: list[Bullet], new: list[Bullet], budget: SpanBudget) -> l
         pair
         for pair in compare_words(removed, added, budget)
         if _same_share(removed[pair.old], pair.old_spans, added[pair.new], pair.new_spans) >= _MIN_SAME
+        and (
+            _may_be_of_one_event(old[pair.old], new[pair.new])
+            or max(_length(pair.old_spans), _length(pair.new_spans)) <= _MAX_OTHER_CHARS
+        )
     ]
     items = [
         ComparedItem("changed", old[pair.old], new[pair.new], "", pair.old_spans, pair.new_spans)
@@ -142,6 +147,13 @@ def _take_changed(old: list[Bullet], new: list[Bullet], budget: SpanBudget) -> l
     return items
 
 
+def _may_be_of_one_event(old: Bullet, new: Bullet) -> bool:
+    return not old.sources or not new.sources or bool({*old.sources} & {*new.sources})
+
+
 def _same_share(old: str, old_spans: Iterable[Span], new: str, new_spans: Iterable[Span]) -> float:
-    different = sum(end - start for start, end in (*old_spans, *new_spans))
-    return 1 - different / max(1, len(old) + len(new))
+    return 1 - (_length(old_spans) + _length(new_spans)) / max(1, len(old) + len(new))
+
+
+def _length(spans: Iterable[Span]) -> int:
+    return sum(end - start for start, end in spans)

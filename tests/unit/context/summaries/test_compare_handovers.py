@@ -100,6 +100,22 @@ def test_dropped_first_then_changed_moved_and_added() -> None:
     assert moved.moved_from == "Technical Details"
 
 
+def test_another_request_that_begins_alike_is_no_changed_one() -> None:
+    """Of another event only a few characters may differ; of the same one, or of none, more."""
+    begin = "The user asked: We're solving the following issue in our repository. Here's the issue text: "
+    first, other = f"{begin}Support reentrant orderly consumption", f"{begin}Add a size to the statistics"
+
+    def changes(before: Bullet, after: Bullet) -> dict[str, list[str]]:
+        title = SECTIONS[0]
+        return _changes(compare_handovers([Section(title, (before,))], [Section(title, (after,))]))
+
+    assert changes(Bullet(first, (12,)), Bullet(other, (40,))) == {SECTIONS[0]: ["dropped", "added"]}
+    assert changes(Bullet(first, (12,)), Bullet(other, (12, 40))) == {SECTIONS[0]: ["changed"]}
+    assert changes(Bullet(first), Bullet(other, (40,))) == {SECTIONS[0]: ["changed"]}
+    passed = [Bullet(f"The tests pass: {count} of 120.", (count,)) for count in (80, 120)]
+    assert changes(*passed) == {SECTIONS[0]: ["changed"]}
+
+
 def test_a_sentence_whose_fact_is_listed_below_the_sections_is_not_dropped() -> None:
     """In other words, too; but not for the fact of another event, nor for another one of its event."""
     texts = ("A test for zero was added to test_x.py.", "Rows are cached.", "Disk full.")
