@@ -51,6 +51,8 @@ class CleanupController(QObject):
         )
         self._cache.entry_actions.undo_trash_requested.connect(self._start_undo)
         context.window.banners.action_clicked.connect(self._on_banner_action)
+        # It answers what was asked for in the cache, and says nothing of another page.
+        context.window.page_shown.connect(lambda _: context.window.banners.remove(_STAYS))
 
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""

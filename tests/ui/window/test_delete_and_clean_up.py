@@ -495,4 +495,6 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents:
         await until(lambda: "Used in 1 place in sessions." in rig.banner_text(), "the reason")
         cache.entry_actions.trash_requested.emit([unreferenced_contents[0].digest])
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
+        rig.window.show_page("chat")
+        assert "It is pinned." not in rig.banner_text(), "it is about the cache"
         assert (await rig.workspace.store.retention.trash()).entries == ()
