@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import pytest
+from PySide6.QtCore import QRectF, QSize
+from PySide6.QtGui import QPainterPathStroker
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
-from helix_desktop.ui.settings.policy.replay_chart import ReplayChart, label_top
+from helix_desktop.ui.settings.policy.replay_chart import ReplayChart, label_rects
+from helix_desktop.ui.timeline.chart.plot import Plot
 
 WINDOW, HANDOVER_AT = 128_000, 108_800
 
@@ -40,15 +43,18 @@ def test_the_dot_of_a_handover_lies_at_the_drop_above_those_of_the_many_sweeps(
     assert theme.seg_output not in places
 
 
-@pytest.mark.parametrize("edge", [40.0, 22.0, 12.0])
-@pytest.mark.parametrize("distance", [0.0, 2.0, 9.0, 30.0])
-def test_the_labels_of_two_lines_never_overlap(edge: float, distance: float) -> None:
-    top, height = 10.0, 16.0
-    first = label_top(edge, height, top)
-    below = max(edge, first + height)
-    second = label_top(edge + distance, height, below)
-    assert first >= top
-    assert second >= below
+@pytest.mark.parametrize("peak", [110_000, 130_000, 150_000, 300_000, 600_000, 3_000_000])
+def test_the_labels_of_the_bounds_are_in_the_plot_and_clear_of_the_curves(peak: int) -> None:
+    """Also without compaction, where the session grows to many times the window."""
+    plot = Plot(QRectF(40, 8, 400, 120), 101, peak)
+    curves = [peak * at // 100 for at in range(101)], [min(90_000, 3_000 * at) for at in range(101)]
+    sizes = [QSize(90, 16), QSize(56, 16)]
+    bounds = [tokens for tokens in (WINDOW, HANDOVER_AT) if tokens <= peak]
+    rects = label_rects(plot, bounds, sizes[: len(bounds)], curves)
+    assert all(plot.rect.contains(rect) for rect in rects)
+    assert not any(rect.intersects(other) for rect, other in combinations(rects, 2))
+    lines = [QPainterPathStroker().createStroke(plot.line_of(curve)) for curve in curves]
+    assert not any(line.intersects(rect) for line in lines for rect in rects)
 
 
 def _replay(tokens: dict[int, int], rewrites: tuple[PolicyRewrite, ...] = ()) -> PolicyReplay:

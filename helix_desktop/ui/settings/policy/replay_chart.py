@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -35,6 +35,8 @@ _TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _ESTIMATE_OPACITY = 0.4
 _DOT_PX = 10  # with its edge
+_DASH = 4  # pixels of a line of a bound, and between them
+_LABEL_INSET_PX, _LABEL_GAP_PX = 4, 10  # of the labels of bounds: to the plot's edge, and between two
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
 _LAYERS = ("sweep-made", "fold-made", "observations-placed", "handover-made")
 """The kinds of rewrites, lowest first: the rare ones that change most are not hidden below the others."""
@@ -138,7 +140,7 @@ class ReplayChart(Themed, QWidget):
         times = {point.seq: point.at * 1000 for curve in self._curves for point in curve}
         paint_times(painter, plot, theme, [times[seq] for seq in self._seqs])
         if replay is not None:
-            _paint_bounds(painter, plot, replay, theme)
+            _paint_bounds(painter, plot, replay, theme, self._tokens)
         mine, other = map(plot.line_of, self._tokens)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)  # takes 8 ms; the curve has it
         painter.fillPath(plot.area_below(mine), _faint(theme))
@@ -257,32 +259,61 @@ def _faint(theme: Theme) -> QColor:
     return color
 
 
-def _paint_bounds(painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Theme) -> None:
-    """Draw the window's edge, and where compaction is due, if the curve comes near."""
-    bounds = (
+def _paint_bounds(
+    painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Theme, curves: Iterable[Sequence[int]]
+) -> None:
+    """Draw the window's edge, and where compaction is due, if a curve comes near."""
+    painter.setFont(ui_font(11, 500))
+    all_bounds = (
         (replay.window, theme.error, tr("context window")),
         (replay.handover_at, theme.warn, tr("compacts")),
     )
-    painter.setFont(ui_font(11, 500))
-    free_top, height = plot.rect.top(), float(scaled(16))
-    for tokens, color, name in bounds:
-        if 0 < tokens <= plot.top:
-            pen = QPen(QColor(color), 1)
-            pen.setDashPattern([4, 4])
-            painter.setPen(pen)
-            y = plot.y_of(tokens)
-            painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
-            top = label_top(y, height, free_top)
-            # At the left, where the curve of a session is low.
-            place = QRectF(plot.rect.left() + 4, top, plot.rect.width() - 8, height)
-            painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
-            free_top = max(y, top + height)
+    bounds = [bound for bound in all_bounds if 0 < bound[0] <= plot.top]
+    for place, (tokens, color, _) in enumerate(bounds):
+        pen = QPen(QColor(color), 1)
+        pen.setDashPattern([_DASH, _DASH])
+        pen.setDashOffset(_DASH * place)  # two lines that lie on each other are seen in turn
+        painter.setPen(pen)
+        y = plot.y_of(tokens)
+        painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
+    metrics = painter.fontMetrics()
+    sizes = [QSize(metrics.horizontalAdvance(name) + 1, scaled(16)) for _, _, name in bounds]
+    rects = label_rects(plot, [tokens for tokens, _, _ in bounds], sizes, curves)
+    for (_, color, name), rect in zip(bounds, rects, strict=True):
+        painter.setPen(QColor(color))
+        painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
 
 
-def label_top(line_y: float, height: float, free_top: float) -> float:
-    """Return the top of a line's label, in pixels: above the line, or below it and `free_top`."""
-    above = line_y - 1 - height
-    return above if above >= free_top else max(line_y + 1, free_top)
+def label_rects(
+    plot: Plot, bounds: Sequence[int], sizes: Sequence[QSize], curves: Iterable[Sequence[int]]
+) -> list[QRectF]:
+    """Return the places of the labels of lines at `bounds` tokens, from the top down, clear of the curves.
+
+    Each is above its line, the first one below it where there is no room, another one beside the former. They
+    begin at the left, where the curve of a session is low, or end at the right where a curve passes there.
+    """
+    rects: list[QRectF] = []
+    free_top = plot.rect.top()
+    for tokens, size in zip(bounds, sizes, strict=True):
+        y = plot.y_of(tokens)
+        corner = QPointF(plot.rect.left() + _LABEL_INSET_PX, y - 1 - size.height())
+        if corner.y() < free_top:
+            corner = rects[-1].topRight() + QPointF(_LABEL_GAP_PX, 0) if rects else QPointF(corner.x(), y + 1)
+        rects.append(QRectF(corner, size))
+        free_top = max(y, rects[-1].bottom())
+    end = plot.rect.right() - _LABEL_INSET_PX - max((rect.right() for rect in rects), default=0.0)
+    at_right = [rect.translated(end, 0) for rect in rects]
+    drawn = list(curves)
+    is_crossed, is_crossed_there = (
+        any(_passes(plot, curve, rect) for curve in drawn for rect in place) for place in (rects, at_right)
+    )
+    return at_right if is_crossed and not is_crossed_there else rects
+
+
+def _passes(plot: Plot, curve: Sequence[int], rect: QRectF) -> bool:
+    """Return True if a curve passes through a place."""
+    tokens = curve[plot.index_at(rect.left()) : plot.index_at(rect.right()) + 1]
+    return bool(tokens) and plot.y_of(max(tokens)) <= rect.bottom() and plot.y_of(min(tokens)) >= rect.top()
 
 
 def _layer(dot: tuple[PolicyRewrite, int]) -> int:
