@@ -8468,6 +8468,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
+            <source>Of what this frees, {tokens} are old outputs and arguments, cached along with it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Older messages</source>
             <translation type="unfinished" />
         </message>
@@ -9676,11 +9681,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/summary_check.py" />
-            <source>It has about {wrote} tokens: less than the {least} expected for this history.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/summaries/handover.py" />
             <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>It is empty.</source>
@@ -9689,6 +9689,11 @@
         <message>
             <location filename="../../helix_desktop/context/summaries/summary_check.py" />
             <source>It mentions no file, command or instruction from the history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/summaries/summary_check.py" />
+            <source>Its sentences have {wrote} characters: fewer than the {least} expected for this history.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10723,7 +10728,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
-            <source>What the handover takes in the context, without your own messages</source>
+            <source>What the handover takes in the context, with your own messages that it quotes</source>
             <translation type="unfinished" />
         </message>
         <message>
