@@ -22110,11 +22110,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/cards.py" />
-            <source>Pin</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Prepared</source>
             <translation type="unfinished" />
@@ -22352,11 +22347,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Undone: {title}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/cards.py" />
-            <source>Unpin</source>
             <translation type="unfinished" />
         </message>
         <message>

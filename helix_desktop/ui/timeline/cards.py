@@ -91,8 +91,7 @@ def undo_button(signals: CardSignals, seq: int, undone: bool, inside: str = "") 
 
 def _pin_button(signals: CardSignals, card: ManualActionCard) -> PushButton:
     is_pin = card.reversal == "pin"
-    words, glyph = (tr("Pin"), "pin") if is_pin else (tr("Unpin"), "pin-off")
-    button = PushButton(words, "link", glyph, px=14, name=card.reversal)
+    button = PushButton(tr("Undo"), "link", "undo-2", px=14, name=card.reversal)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.clicked.connect(lambda: signals.pin.emit(card.target, is_pin))
     return button
