@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
@@ -154,8 +154,7 @@ class ChatPresenter:
         conversation, versions = self._conversation, self._versions
         await self.show(conversation)
         if conversation is self._conversation:  # else another one came meanwhile
-            for row in self._error_rows:
-                self._model.put(row)
+            self._model.put_all(self._error_rows)
             self.show_versions(versions)
 
     def recount(self, token_ratio: float) -> None:
@@ -164,21 +163,21 @@ class ChatPresenter:
         if conversation is not None and not self._is_past:
             self._model.set_token_ratio(token_ratio)
             transcript = conversation.session.transcript
-            for row in self._rows.recount(token_ratio, transcript):
-                self._put(row)
-            for message in self._rows.updated_images(transcript, are_sent=conversation.model.images):
-                self._put(message)
+            self._put_all(self._rows.recount(token_ratio, transcript))
+            self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
         """Let a turn that a spent budget ended say whether there is budget again."""
-        for row in self._rows.updated_end(is_budget_spent=conversation.budget.is_exhausted):
-            self._put(row)
+        self._put_all(self._rows.updated_end(is_budget_spent=conversation.budget.is_exhausted))
 
-    def _put(self, row: Row) -> None:
-        """Show a row; a message with its other versions."""
+    def _put_all(self, rows: Iterable[Row]) -> None:
+        """Show rows, laid out once for all; messages with their other versions."""
+        self._model.put_all(map(self._with_versions, rows))
+
+    def _with_versions(self, row: Row) -> Row:
         found = self._versions.get(row.key) if isinstance(row, UserRow) else None
-        self._model.put(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
+        return replace(row, versions=found) if isinstance(row, UserRow) and found else row
 
     def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
         self._asks.show_session(self._conversation.session.id if self._conversation is not None else "")
@@ -187,8 +186,7 @@ class ChatPresenter:
         self._model.reset(rows)
 
     def _show_removed(self, removed: Mapping[str, int]) -> None:
-        for row in self._rows.tools.mark_removed(removed):
-            self._model.put(row)
+        self._model.put_all(self._rows.tools.mark_removed(removed))
 
     def show_content(
         self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
@@ -200,7 +198,7 @@ class ChatPresenter:
         """Let a message show what an attached image looks like."""
         row = self._rows.users.with_thumbnail(key, digest, thumbnail)
         if row is not None:
-            self._put(row)
+            self._put_all([row])
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
@@ -210,11 +208,13 @@ class ChatPresenter:
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
         """Let messages and answers show which other versions they have."""
+        changed: list[Row] = []
         for key in self._versions.keys() | versions.keys():
             index = self._model.index_of(key)
             row = self._model.raw_row(index) if index is not None else None
             if isinstance(row, UserRow | TurnFooterRow) and row.versions != versions.get(key):
-                self._model.put(replace(row, versions=versions.get(key)))
+                changed.append(replace(row, versions=versions.get(key)))
+        self._model.put_all(changed)
         self._versions = versions
 
     def _catch_up(self, conversation: Conversation) -> None:
@@ -313,12 +313,14 @@ class ChatPresenter:
             return
         if isinstance(recorded.event, AssistantSpoke):
             rows = self._arriving.settle(rows)
+        new_rows: dict[RowKey, Row] = {}
         for row in rows:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 self._model.discard(key)
-            if isinstance(row, DividerRow) and not row.text:
-                continue
-            self._put(row)
+                new_rows.pop(key, None)
+            if not isinstance(row, DividerRow) or row.text:
+                new_rows[row.key] = row
+        self._put_all(new_rows.values())
 
     def _on_text(self, text: str) -> None:
         self._arriving.add_text(text, self._model_name())

@@ -87,9 +87,12 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert guide._pages.current_page() == "cached"
         guide.close()
 
+        changed: list[int] = []
+        rig.chat.model.rows_changed.connect(lambda rows: changed.append(len(rows)))
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
         await rig.wait_for_turn_end()
+        assert max(changed) > len(sweep.masked), "its outputs and its divider are laid out in one go"
         assert _badges(rig)["part0.txt"] == "in_window"
         assert (await _states(rig))["part0.txt"] == "in_window"
         assert rig.conversation.window.measure()[0].estimate > sent.estimate

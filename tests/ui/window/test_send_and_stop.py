@@ -334,14 +334,14 @@ async def _check_the_countdown(rig: WindowRig) -> None:
     busy = api_error(429, "Too many at once", headers={"retry-after": "300"})
     texts: list[str] = []
 
-    def note(_index: int) -> None:
+    def note(_rows: object) -> None:
         texts.extend(f"{row.what} {row.why}" for row in rig.rows(NoticeRow))
 
     async with ChatServer(replies_in_order(busy, text_reply("Here"))) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         rig.chat.model.row_added.connect(note)
-        rig.chat.model.row_changed.connect(note)
+        rig.chat.model.rows_changed.connect(note)
         rig.type_message("Anybody?")
         await until(lambda: len(set(texts)) > 1, "a second less")
         assert not rig.rows(AssistantRow), "until the countdown ends no model is waited for"
@@ -351,7 +351,7 @@ async def _check_the_countdown(rig: WindowRig) -> None:
         assert rig.rows(AssistantRow)[-1].text == "Here"
         assert not rig.rows(NoticeRow)
     rig.chat.model.row_added.disconnect(note)
-    rig.chat.model.row_changed.disconnect(note)
+    rig.chat.model.rows_changed.disconnect(note)
     assert texts[0].startswith("Retrying in 300 s (attempt 2)")
     assert "Too many at once" in texts[0]
     # A busy machine may skip one: the seconds only ever get fewer.

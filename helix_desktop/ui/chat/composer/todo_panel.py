@@ -110,7 +110,7 @@ class TodoPanel(Themed, QWidget):
         self._scroll = _ItemList(inside)
         self._scroll.hide()
         self.setLayout(self._build_layout())
-        for changed in (model.rows_reset, model.row_added, model.row_changed):
+        for changed in (model.rows_reset, model.row_added, model.rows_changed):
             changed.connect(self._update_list)
         self.hide()
 

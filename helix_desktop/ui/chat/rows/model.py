@@ -18,7 +18,8 @@ class ChatModel(QObject):
 
     rows_reset = Signal()
     row_added = Signal(int)
-    row_changed = Signal(int)
+    rows_changed = Signal(list)
+    """Indexes of the rows that one update changed, so that views lay out once."""
     row_streamed = Signal(int, str)
     row_removed = Signal(int)
     token_ratio_changed = Signal()
@@ -99,16 +100,26 @@ class ChatModel(QObject):
                 raise ValueError(f"the key {row.key!r} is taken")
             del keys[key]
             keys[row.key] = at
-        self._arriving.pop(key, None)
-        self._rows[at] = row
-        self.row_changed.emit(at)
+        self._set(at, row)
+        self.rows_changed.emit([at])
 
     def put(self, row: Row | None) -> None:
         """Add a row, or put it in the place of the one with its key; None changes nothing."""
-        if row is not None and self.index_of(row.key) is None:
-            self.append(row)
-        elif row is not None:
-            self.replace(row.key, row)
+        if row is not None:
+            self.put_all([row])
+
+    def put_all(self, rows: Iterable[Row]) -> None:
+        """Like `put` for each row, but tell only once of all that changed."""
+        changed: list[RowKey] = []
+        for row in rows:
+            at = self.index_of(row.key)
+            if at is None:
+                self.append(row)
+            else:
+                self._set(at, row)
+                changed.append(row.key)
+        if changed:
+            self.rows_changed.emit([self._require_index(key) for key in changed])
 
     def stream(self, key: RowKey, delta_text: str) -> None:
         """Add arriving text to an answer; KeyError when the key is unknown, TypeError when no answer."""
@@ -134,6 +145,10 @@ class ChatModel(QObject):
         """Take a row away if there is one with this key."""
         if self.index_of(key) is not None:
             self.remove(key)
+
+    def _set(self, at: int, row: Row) -> None:
+        self._arriving.pop(self._rows[at].key, None)
+        self._rows[at] = row
 
     def _require_index(self, key: RowKey) -> int:
         at = self.index_of(key)

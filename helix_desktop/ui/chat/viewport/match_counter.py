@@ -40,8 +40,8 @@ class MatchCounter(QObject):
         model.rows_reset.connect(lambda: self.start(self._query))
         model.row_removed.connect(lambda _: self.start(self._query))
         model.row_added.connect(self._on_row_added)
-        model.row_changed.connect(self._mark_stale)
-        model.row_streamed.connect(lambda at, _: self._mark_stale(at))
+        model.rows_changed.connect(self._mark_stale)
+        model.row_streamed.connect(lambda at, _: self._mark_stale([at]))
 
     @property
     def total(self) -> int:
@@ -78,9 +78,10 @@ class MatchCounter(QObject):
         else:
             self._schedule()
 
-    def _mark_stale(self, row: int) -> None:
-        if self._query and row < len(self._counts):
-            self._stale.add(row)
+    def _mark_stale(self, rows: list[int]) -> None:
+        counted = [row for row in rows if row < len(self._counts)]
+        if self._query and counted:
+            self._stale.update(counted)
             self._schedule()
 
     def _schedule(self) -> None:

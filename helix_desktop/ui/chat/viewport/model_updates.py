@@ -30,7 +30,7 @@ class ModelUpdates(QObject):
         model = chat_viewport.model
         model.row_added.connect(self._on_row_added)
         model.row_removed.connect(self._on_row_removed)
-        model.row_changed.connect(self._on_row_changed)
+        model.rows_changed.connect(self._on_rows_changed)
         model.row_streamed.connect(self._on_row_streamed)
         model.token_ratio_changed.connect(chat_viewport.refresh)
 
@@ -59,11 +59,12 @@ class ModelUpdates(QObject):
         self._chat_viewport.unseen_count = max(0, self._chat_viewport.unseen_count - 1)
         self._chat_viewport.refresh()
 
-    def _on_row_changed(self, index: int) -> None:
-        key = self._chat_viewport.model.raw_row(index).key
-        if not self._update_in_place(index, key):
-            self._chat_viewport.item_cache.drop(key)
-        self._repaint(key)
+    def _on_rows_changed(self, indexes: list[int]) -> None:
+        for index in indexes:
+            key = self._chat_viewport.model.raw_row(index).key
+            if not self._update_in_place(index, key):
+                self._chat_viewport.item_cache.drop(key)
+            self._repaint(key)
         self._chat_viewport.refresh()
 
     def _on_row_streamed(self, index: int, _delta: str) -> None:

@@ -362,8 +362,8 @@ def test_a_report_of_the_model_counts_only_what_is_in_sight_anew(view: ChatView)
     model = view.chat_viewport.model
     model.reset([CARD, *(replace(CARD, key=row_key(f"u{number}")) for number in range(500))])
     view.jump_to(row_key("t"))
-    changed: list[int] = []
-    model.row_changed.connect(changed.append)
+    changed: list[list[int]] = []
+    model.rows_changed.connect(changed.append)
     by_our_count = view.grab().toImage()
     model.set_token_ratio(2.0)
     assert view.grab().toImage() != by_our_count
