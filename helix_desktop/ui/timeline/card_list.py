@@ -25,7 +25,7 @@ from helix_desktop.ui.timeline.timeline_row import Node, TimelineRow
 
 _BATCH = 16  # cards that are built at once
 _MARK_MS = 2_500  # in which a card that something led to stands out
-_FOLLOW_MS = 700  # in which a card that is sought is followed where the layout puts it
+_FOLLOW_MS = 700  # in which a card that is sought, or stays, is followed where the layout puts it
 _AHEAD_PX = 900  # pixels of cards that are kept ready below the visible part
 
 
@@ -44,6 +44,9 @@ class CardList(QObject):
         self._rows: dict[int, tuple[TimelineCard, TimelineRow]] = {}
         self._target_seq = 0  # the event whose card is to come into sight
         self._to_top = False
+        self._anchor: tuple[int, int] | None = None  # the card that stays, and its place on screen
+        self._release_soon = QTimer(self, singleShot=True, interval=_FOLLOW_MS)
+        self._release_soon.timeout.connect(self._release)
         self._has_running_above = False
         self._fill_soon = QTimer(self, singleShot=True, interval=0)
         self._fill_soon.timeout.connect(self._fill)
@@ -51,14 +54,15 @@ class CardList(QObject):
         bar.valueChanged.connect(lambda _: self._fill_soon.start())
         bar.rangeChanged.connect(lambda _low, _high: self._fill_soon.start())
         bar.rangeChanged.connect(lambda _low, _high: self._scroll_to_target())
+        bar.rangeChanged.connect(lambda _low, _high: self._keep_place())
         bar.actionTriggered.connect(lambda _: self._clear_target())
+        bar.actionTriggered.connect(lambda _: self._release())
 
     @property
     def first_visible_seq(self) -> int:
         """Return the event of the first card in sight; 0 at the top."""
-        anchor = self._anchor()
-        seqs = (seq for seq, (_, row) in self._rows.items() if anchor is not None and row is anchor[0])
-        return next(seqs, 0)
+        top = self._scroll.verticalScrollBar().value()
+        return self._first_below(top, lambda row: row.geometry().bottom()) if top else 0
 
     def card(self, seq: int) -> QWidget | None:
         """Return the widget of a card, if it is built."""
@@ -85,6 +89,7 @@ class CardList(QObject):
         place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
         if place >= 0:
             self._target_seq, self._to_top = seq, at_top
+            self._release()
             self._build(place + (_BATCH if at_top else 1))
             if not at_top:
                 self._mark(seq)
@@ -124,7 +129,8 @@ class CardList(QObject):
             self._build(len(self._rows) + _BATCH)
 
     def _build(self, count: int) -> None:
-        anchor = self._anchor()
+        if not self._target_seq:
+            self._hold_place()
         live = next((card.seq for card in self._cards if _is_live(card)), 0)
         for place, card in enumerate(self._cards[:count]):
             entry = self._rows.get(card.seq)
@@ -141,8 +147,7 @@ class CardList(QObject):
                 self._column.removeWidget(row)
                 self._column.insertWidget(self._first_index + place, row)
         self._mark_ends()
-        if anchor is not None:
-            QTimer.singleShot(0, self, lambda: self._restore_anchor(*anchor))
+        QTimer.singleShot(0, self, self._keep_place)
 
     def _mark_ends(self) -> None:
         rows = [self._rows[card.seq][1] for card in self._cards if card.seq in self._rows]
@@ -156,17 +161,30 @@ class CardList(QObject):
         row.hide()
         row.deleteLater()
 
-    def _anchor(self) -> tuple[TimelineRow, int] | None:
-        top = self._scroll.verticalScrollBar().value()
-        if top == 0:
-            return None
-        below = [row for _, row in self._rows.values() if row.geometry().bottom() > top]
-        first = min(below, key=lambda row: row.y(), default=None)
-        return None if first is None else (first, first.y() - top)
+    def _hold_place(self) -> None:
+        """Keep a card where it is on screen while the layout gives the cards other places.
 
-    def _restore_anchor(self, row: TimelineRow, offset: int) -> None:
-        if any(row is held_row for _, held_row in self._rows.values()):
-            self._scroll.verticalScrollBar().setValue(row.y() - offset)
+        It is the first one whose top is in sight: what is above may become taller.
+        """
+        top = self._scroll.verticalScrollBar().value()
+        seq = self._first_below(top - 1, lambda row: row.y()) if top and self._anchor is None else 0
+        if seq and self._rows[seq][1].y() < top + self._scroll.viewport().height():
+            self._anchor = seq, self._rows[seq][1].y() - top
+        self._release_soon.start()
+
+    def _keep_place(self) -> None:
+        """Scroll so that the card that stays is where it was; again whenever the layout has moved it."""
+        if self._anchor is not None and self._anchor[0] in self._rows:
+            self._column.activate()  # the card may be a new widget, without a place so far
+            self._scroll.verticalScrollBar().setValue(self._rows[self._anchor[0]][1].y() - self._anchor[1])
+
+    def _release(self) -> None:
+        self._anchor = None
+
+    def _first_below(self, top: int, edge: Callable[[TimelineRow], int]) -> int:
+        """Return the event of the first card with an edge below a place; 0 if there is none."""
+        below = {seq: row.y() for seq, (_, row) in self._rows.items() if edge(row) > top}
+        return min(below, key=below.__getitem__, default=0)
 
 
 def _is_live(card: TimelineCard) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.card_data import SweepCard
+from helix_desktop.ui.timeline.card_data import SweepCard, TimelineCard, TimelineState, UndoCard
 from helix_desktop.ui.timeline.view import Timeline
-from tests.support.galleries.panes_samples import NOW_MS, timeline_state
+from tests.support.galleries.panes_samples import NOW_MS, handover_card, timeline_state, usage_points
 
 
 def _card(pane: Timeline, seq: int) -> QWidget:
@@ -45,3 +47,40 @@ def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:
     assert _card(pane, seq).grab().toImage() == before
     pane.reveal(seq)
     assert _card(pane, seq).grab().toImage() != before
+
+
+def _y(pane: Timeline, seq: int) -> int:
+    return _card(pane, seq).mapTo(pane, QPoint(0, 0)).y()
+
+
+def _state(is_undone: bool, *newer: TimelineCard) -> TimelineState:
+    """Return a long timeline with a handover, event 100, in the middle."""
+    sweeps = [SweepCard(number, NOW_MS, 2, 900) for number in range(40, 0, -1)]
+    cards = (*newer, *sweeps[:20], handover_card(1, 100, is_undone), *sweeps[20:])
+    return TimelineState(cards, usage_points(), 14_600, 24_000)
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Timeline:
+    """Return a timeline on screen that shows the event 100, and is lower than its card."""
+    timeline = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(timeline)
+    timeline.resize(800, 420)
+    timeline.set_state(_state(False))
+    timeline.show()
+    timeline.reveal(100)
+    qtbot.waitUntil(lambda: not timeline._card_list._target_seq)  # the layout has settled
+    return timeline
+
+
+def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot, pane: Timeline) -> None:
+    """A line about it comes on top of the list, and it changes itself."""
+    bar = pane._scroll.verticalScrollBar()
+    bar.setValue(bar.value() + _y(pane, 100) - 60)
+    before = _y(pane, 100)
+    undone = UndoCard(200, NOW_MS, "undo", 100, "Handover 1")
+    redone = UndoCard(201, NOW_MS, "redo", 100, "Handover 1")
+    for state in (_state(True, undone), _state(False, redone, undone)):
+        pane.set_state(state)
+        qtbot.waitUntil(lambda: pane._card_list._anchor is None)  # the layout has settled
+        assert _y(pane, 100) == before
