@@ -26,6 +26,7 @@ from helix_desktop.ui.timeline.timeline_row import Node, TimelineRow
 _BATCH = 16  # cards that are built at once
 _MARK_MS = 2_500  # in which a card that something led to stands out
 _FOLLOW_MS = 700  # in which a card that is sought, or stays, is followed where the layout puts it
+_MARGIN = 40  # pixels that stay free above and below a card that is sought
 _AHEAD_PX = 900  # pixels of cards that are kept ready below the visible part
 
 
@@ -108,10 +109,13 @@ class CardList(QObject):
     def _scroll_to_target(self) -> None:
         """Scroll to the card that is sought; again whenever the layout has given the cards other places."""
         entry = self._rows.get(self._target_seq)
-        if entry is not None and self._to_top:
-            self._scroll.verticalScrollBar().setValue(entry[1].y())
-        elif entry is not None:
-            self._scroll.ensureWidgetVisible(entry[1], 0, 40)
+        if entry is None:
+            return
+        row = entry[1]
+        if self._to_top or row.height() + 2 * _MARGIN > self._scroll.viewport().height():
+            self._scroll.verticalScrollBar().setValue(row.y())
+        else:
+            self._scroll.ensureWidgetVisible(row, 0, _MARGIN)
 
     def _mark(self, seq: int) -> None:
         """Draw a card so that it stands out among others for a moment."""

@@ -73,6 +73,11 @@ def pane(qtbot: QtBot) -> Timeline:
     return timeline
 
 
+def test_a_card_taller_than_the_page_is_revealed_from_its_top(pane: Timeline) -> None:
+    assert _card(pane, 100).height() > pane.height()
+    assert 0 <= _y(pane, 100) < 100
+
+
 def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot, pane: Timeline) -> None:
     """A line about it comes on top of the list, and it changes itself."""
     bar = pane._scroll.verticalScrollBar()
