@@ -118,7 +118,7 @@ class SessionController(QObject):
         self.next_messages.changed.connect(self.schedule_refresh)
         window.commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)
-        window.page_shown.connect(self._focus_page)
+        window.page_shown.connect(self.focus_page)
 
     @property
     def background_jobs(self) -> Mapping[str, BackgroundJobs]:
@@ -315,7 +315,7 @@ class SessionController(QObject):
         else:
             self._async_actions.start(self.timeline.refresh(), "timeline")
 
-    def _focus_page(self, page: str) -> None:
+    def focus_page(self, page: str) -> None:
         """Give the keyboard to the page that is shown, or Qt hands it to whatever comes next."""
         pages = {
             "chat": self.views.chat.composer.editor,

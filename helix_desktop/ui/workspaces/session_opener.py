@@ -41,8 +41,13 @@ class SessionOpener(QObject):
 
     def _connect(self, context: ControllerContext) -> None:
         window, start = context.window, context.async_actions.start
-        for requested in (window.sidebar.session_selected, self._session_controller.session_requested):
-            requested.connect(lambda session_id: start(self.open_session(session_id), "open session"))
+        window.sidebar.session_selected.connect(
+            lambda session_id: start(self._open_chosen(session_id), "open session")
+        )
+        self._session_controller.session_requested.connect(
+            lambda session_id: start(self.open_session(session_id), "open session")
+        )
+        self._session_controller.composer.switched.connect(self.take_keyboard)
         timeline = context.views.timeline
         timeline.session_requested.connect(
             lambda session_id: start(self.open_linked_session(session_id), "open session")
@@ -103,6 +108,22 @@ class SessionOpener(QObject):
         workspace = self._active_workspace.opened
         if workspace is not None:
             await self.show_session(workspace, session_id)
+
+    async def _open_chosen(self, session_id: str) -> None:
+        """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
+        try:
+            await self.open_session(session_id)
+        finally:
+            self._window.sidebar.session_list.take_typed()
+
+    def take_keyboard(self) -> None:
+        """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
+        typed, page = self._window.sidebar.session_list.take_typed(), self._window.page()
+        if typed is None:
+            return
+        self._session_controller.focus_page(page)
+        if page == "chat":
+            self._session_controller.composer.widget.editor.type_text(typed)
 
     async def show_handover(self, session_id: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""

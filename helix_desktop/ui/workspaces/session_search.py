@@ -129,4 +129,7 @@ class SessionSearchPresenter(QObject):
         """Open a session at a message that was found in it."""
         self._forget()
         place = (self._active_workspace.id, session_id, seq)
-        await show_message(self._workspace_controller, self._navigation, place, self._terms)
+        try:
+            await show_message(self._workspace_controller, self._navigation, place, self._terms)
+        finally:
+            self._workspace_controller.session_opener.take_keyboard()

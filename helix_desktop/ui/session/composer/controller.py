@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
@@ -34,6 +34,9 @@ SESSION_MODEL = _text("Model for this session")
 
 class ComposerController(QObject):
     """Binds the composer to one conversation at a time."""
+
+    switched = Signal()
+    """What is typed from now on belongs to another conversation, or to none."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._page = context.views.chat
@@ -68,6 +71,7 @@ class ComposerController(QObject):
         self.show_availability()
         self.attachments.show(workspace, conversation)
         self.estimate.show(workspace, conversation)
+        self.switched.emit()
         await self.drafts.leave(switch)
         if workspace is None or conversation is None:
             return

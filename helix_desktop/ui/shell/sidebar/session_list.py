@@ -25,7 +25,8 @@ _RENAME_KEY, _PIN_KEY, _ARCHIVE_KEY, _DELETE_KEY = "F2", "P", "A", "Del"
 class SessionList(Themed, QListView):
     """Click or Enter opens a session, F2 renames it, P pins it, A archives it, Del deletes it.
 
-    Ctrl+Z restores the one that was deleted last.
+    Ctrl+Z restores the one that was deleted last. What is typed while a
+    session is being opened is for it: see `take_typed`.
 
     Click, Enter, Space, Left and Right on the heading of the archive fold and unfold it.
     """
@@ -50,6 +51,7 @@ class SessionList(Themed, QListView):
         """Start empty."""
         super().__init__()
         self._open_id = ""
+        self._typed: str | None = None  # since a session was chosen, until it takes the keyboard
         self._sessions_model = SessionModel(self)
         self._sessions_model.renamed.connect(self.renamed)
         self._delegate = SessionDelegate(self)
@@ -100,6 +102,11 @@ class SessionList(Themed, QListView):
         """Show only sessions that match a search, or have a message that it `found`."""
         with self._keeping_current():
             self._sessions_model.set_filter(needle, found)
+
+    def take_typed(self) -> str | None:
+        """Return what was typed since a session was chosen, and let keys be commands; None: none was."""
+        typed, self._typed = self._typed, None
+        return typed
 
     def open_first(self) -> None:
         """Open the first session that is shown, if any."""
@@ -165,6 +172,8 @@ class SessionList(Themed, QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Do what a key says with the current row, leave the rest to Qt."""
+        if self._typed is not None and self._hold(event):
+            return
         index = self.currentIndex()
         is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
         if event.matches(QKeySequence.StandardKey.Undo) and not is_renaming:
@@ -190,6 +199,15 @@ class SessionList(Themed, QListView):
             case _:
                 super().keyPressEvent(event)
 
+    def _hold(self, event: QKeyEvent) -> bool:
+        """Keep what is typed for the session that is being opened; False for keys that type nothing."""
+        text = event.text()
+        if event.key() == Qt.Key.Key_Backspace:
+            self._typed = (self._typed or "")[:-1]
+        elif text.isprintable():
+            self._typed = (self._typed or "") + text
+        return bool(text) or event.key() == Qt.Key.Key_Delete
+
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""
         self._delegate.tint(theme)
@@ -199,6 +217,7 @@ class SessionList(Themed, QListView):
     def _select(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
+            self._typed = ""
             self._open(item)
         elif index.data(FOLDED_ROLE) is not None:
             self._fold(is_folded=not index.data(FOLDED_ROLE))
