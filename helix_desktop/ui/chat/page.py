@@ -303,7 +303,9 @@ class ChatPage(QWidget):
         self._has_left_end = False
 
     def _update_page(self) -> None:
-        self._pages.setCurrentWidget(self.view if len(self.model) else self.empty_state)
+        self._pages.setCurrentWidget(
+            self.view if len(self.model) or self.model.is_loading else self.empty_state
+        )
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take a theme, and a zoom (1.0 is 15 px text)."""

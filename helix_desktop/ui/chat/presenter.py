@@ -101,14 +101,19 @@ class ChatPresenter:
         self._running_timer.setInterval(_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)
 
+    def begin(self, conversation: Conversation | None) -> bool:
+        """Show no rows if those of another conversation take long to read: `show` is next; return whether."""
+        is_long = conversation is not None and len(conversation.session.log) > _MAX_INLINE_EVENTS
+        if not is_long or conversation is self._conversation:
+            return False
+        self._leave_for(conversation)
+        self._rows = ChatRows()
+        self._reset([], is_loading=True)
+        return True
+
     async def show(self, conversation: Conversation | None) -> None:
         """Show another conversation, or none; what runs in the former one goes on unseen."""
-        self._unsubscribe()
-        self._unsubscribe = lambda: None
-        self._arriving.stop_countdown()
-        if conversation is not self._conversation:
-            self._error_rows, self._unsaved_keys = [], set()
-        self._conversation, self._versions, self._is_past = conversation, {}, False
+        self._leave_for(conversation)
         if conversation is None:
             self._reset([])
             return
@@ -129,6 +134,14 @@ class ChatPresenter:
         self._unsubscribe = conversation.session.listen(
             lambda update: self._update_unseen(update) if self._is_past else self._update(update)
         )
+
+    def _leave_for(self, conversation: Conversation | None) -> None:
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
+        self._arriving.stop_countdown()
+        if conversation is not self._conversation:
+            self._error_rows, self._unsaved_keys = [], set()
+        self._conversation, self._versions, self._is_past = conversation, {}, False
 
     async def show_past(self, seq: int, below: Row, token_ratio: float) -> None:
         """Show the session as it was after an event, with one more row, until `show_now`.
@@ -179,11 +192,11 @@ class ChatPresenter:
         found = self._versions.get(row.key) if isinstance(row, UserRow) else None
         return replace(row, versions=found) if isinstance(row, UserRow) and found else row
 
-    def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
+    def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0, *, is_loading: bool = False) -> None:
         self._asks.show_session(self._conversation.session.id if self._conversation is not None else "")
         self._side_question.forget()
         self._model.set_token_ratio(token_ratio)
-        self._model.reset(rows)
+        self._model.reset(rows, is_loading=is_loading)
 
     def _show_removed(self, removed: Mapping[str, int]) -> None:
         self._model.put_all(self._rows.tools.mark_removed(removed))

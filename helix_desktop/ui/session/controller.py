@@ -145,7 +145,11 @@ class SessionController(QObject):
         if conversation is not None:
             self._unsubscribe = conversation.session.listen(self._update)
         self._show_running(conversation is not None and conversation.is_running)
+        takes_long = self.chat.begin(conversation)
+        self._show_header()
         await self.composer.show(workspace, conversation)
+        if takes_long and conversation is self.conversation:
+            await self.refresh()
         if conversation is not self.conversation:
             return  # the user went on meanwhile: what belongs to the other session is on screen already
         await self.chat.show(conversation)
@@ -221,19 +225,10 @@ class SessionController(QObject):
     async def refresh(self) -> None:
         """Show top bar, cost, next message, inspector, and the page in sight as they are now."""
         conversation, workspace = self.conversation, self.workspace
-        self.budget.show(conversation)
+        self._show_header()
         if conversation is None or workspace is None:
-            self._window.top_bar.show_session(None)
-            self._window.show_session_title("")
             return
-        _, gauge = conversation.window.measure()
-        self._window.top_bar.show_session(top_bar_state(conversation))
         transcript = conversation.session.transcript
-        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
-        policy_text = policy_in_use(transcript.session_policy, workspace.policy)
-        self._window.top_bar.show_gauge(
-            gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
-        )
         self.next_messages.refresh()
         self.composer.attachments.recount()
         self.composer.estimate.recount()
@@ -262,6 +257,23 @@ class SessionController(QObject):
             self.chat.recount(gauge.ratio)
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
+
+    def _show_header(self) -> None:
+        """Show title, gauge and cost of the conversation on screen."""
+        conversation, workspace = self.conversation, self.workspace
+        self.budget.show(conversation)
+        if conversation is None or workspace is None:
+            self._window.top_bar.show_session(None)
+            self._window.show_session_title("")
+            return
+        _, gauge = conversation.window.measure()
+        self._window.top_bar.show_session(top_bar_state(conversation))
+        transcript = conversation.session.transcript
+        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
+        policy_text = policy_in_use(transcript.session_policy, workspace.policy)
+        self._window.top_bar.show_gauge(
+            gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
+        )
 
     async def _look_ahead(self, conversation: Conversation) -> Forecast:
         """Return what falls due next in the context; made again only when something changed."""

@@ -78,7 +78,7 @@ class SessionOpener(QObject):
             self._window.no_session.show_workspace(name, has_sessions=bool(await workspace.sessions()))
             self._window.show_center_page("empty")
         else:
-            conversation = await workspace.open_session(session_id)
+            conversation = await self._open(workspace, session_id)
             if self.requested_ids != (workspace.id, session_id) or self._active_workspace.id != workspace.id:
                 return
             if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
@@ -93,6 +93,17 @@ class SessionOpener(QObject):
             if self._window.page() == "chat":
                 self._session_controller.composer.widget.editor.setFocus()
         await self._sidebar.refresh()
+
+    async def _open(self, workspace: OpenWorkspace, session_id: str) -> Conversation:
+        """Return the conversation of a session, which is marked in the list from now on."""
+        self._sidebar.mark_opening(session_id)
+        try:
+            return await workspace.open_session(session_id)
+        except HelixError:
+            self._sidebar.schedule_refresh()  # the one on screen is marked again
+            raise
+        finally:
+            self._sidebar.end_opening(session_id)
 
     async def _show_elsewhere(self, workspace_id: str, session_id: str) -> bool:
         """Bring another window that shows a session to the front; return True if there is one."""

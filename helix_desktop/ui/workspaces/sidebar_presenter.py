@@ -56,6 +56,7 @@ class SidebarPresenter(QObject):
         self._window, self._services = context.window, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._session_controller, self._windows = session_controller, context.windows
+        self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
@@ -74,6 +75,16 @@ class SidebarPresenter(QObject):
         """Follow an update of any session of an open workspace."""
         if not isinstance(update, ResponseDelta):
             self.schedule_refresh()
+
+    def mark_opening(self, session_id: str) -> None:
+        """Mark a session as if it were on screen, until `end_opening`."""
+        self._opening_id = session_id
+        self._window.sidebar.session_list.mark_open(session_id)
+
+    def end_opening(self, session_id: str) -> None:
+        """Mark the session that is on screen from the next refresh on."""
+        if self._opening_id == session_id:
+            self._opening_id = ""
 
     def schedule_refresh(self) -> None:
         """Show the lists as they are within a moment, once for many changes."""
@@ -166,8 +177,7 @@ class SidebarPresenter(QObject):
 
     async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
         """Show a workspace's sessions and cache size; return True if every session's usage is known."""
-        sidebar, conversation = self._window.sidebar, self._session_controller.conversation
-        active_session_id = conversation.session.id if conversation is not None else ""
+        sidebar = self._window.sidebar
         if workspace is None and self._active_workspace.is_opening:
             return True
         if workspace is None:
@@ -176,13 +186,16 @@ class SidebarPresenter(QObject):
             return True
         sessions = await workspace.store.sessions()
         totals = await workspace.store.totals()
+        conversation = self._session_controller.conversation
         size = format_size(totals.size)
         self._cache_sizes[workspace.id] = size if totals.entries else ""
         started_s = perf_counter()
         titles = {session.id: session.title for session in sessions}
+        on_screen = conversation.session.id if conversation is not None else ""
+        marked_id = self._opening_id if self._opening_id in titles else on_screen
         subagents = subagent_sessions(sessions)
         items = [
-            _item(session, workspace, active_session_id, titles.get(session.origin, ""), subagents)
+            _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents)
             for session in sessions
             if not session.parent or session.parent in titles
         ]

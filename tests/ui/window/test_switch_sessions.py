@@ -85,6 +85,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
         await _check_a_pending_retry(rig)
         await _check_quick_switches(rig)
         await _check_a_draft_that_loads(rig)
+        await _check_a_long_session(rig)
         await _check_a_message_on_its_way(rig)
         await _check_a_message_refused_while_its_draft_is_saved(rig)
         await _check_a_draft_behind_an_unsaved_one(rig)
@@ -155,6 +156,30 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     rig.type_message(" typed", send=False)
     await switching
     assert rig.composer.text() == "draft typed"
+
+
+async def _check_a_long_session(rig: WindowRig) -> None:
+    """Its draft, title and mark in the list come together, and no row of the session before stays."""
+    await rig.open_folder("long")
+    await rig.run_turn("Hello")
+    messages = [user_message_event(seq, "Long") for seq in range(1, 2_100)]
+    await rig.workspace.store.commit(Commit("long", messages, summary=make_summary("long")))
+    await rig.workspace.store.save_draft("long", "draft", ())
+    seen: list[tuple[str, set[str], bool, str, list[str]]] = []
+
+    def note() -> None:
+        marked = [session.id for session in rig.window.sidebar.session_list.sessions() if session.active]
+        texts = {row.text for row in rig.rows(UserRow)}
+        is_invited = rig.chat.empty_state.isVisibleTo(rig.chat)
+        seen.append((rig.composer.text(), texts, is_invited, rig.window.top_bar.title.title(), marked))
+
+    await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "the list")
+    draft_shown = rig.wiring.session_controller.composer.drafts.draft_shown
+    draft_shown.connect(note)
+    await rig.wiring.workspace_controller.session_opener.open_session("long")
+    draft_shown.disconnect(note)
+    assert seen == [("draft", set(), False, "New session", ["long"])]
+    assert {row.text for row in rig.rows(UserRow)} == {"Long"}
 
 
 async def _check_a_message_on_its_way(rig: WindowRig) -> None:

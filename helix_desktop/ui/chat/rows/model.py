@@ -30,6 +30,7 @@ class ChatModel(QObject):
         self._index: dict[RowKey, int] | None = None
         self._arriving: dict[RowKey, list[str]] = {}
         self._token_ratio = 1.0
+        self.is_loading = False  # rows are to come, though there is none
 
     @property
     def token_ratio(self) -> float:
@@ -69,9 +70,9 @@ class ChatModel(QObject):
                     return at
         return self._keys().get(key)
 
-    def reset(self, rows: Iterable[Row]) -> None:
-        """Show other rows, whose keys differ."""
-        self._rows, self._index = list(rows), None
+    def reset(self, rows: Iterable[Row], *, is_loading: bool = False) -> None:
+        """Show other rows, whose keys differ; `is_loading`: they are being read."""
+        self._rows, self._index, self.is_loading = list(rows), None, is_loading
         self._arriving.clear()
         self.rows_reset.emit()
 

@@ -81,6 +81,12 @@ class SessionList(Themed, QListView):
             self._open_id = open_id
             self.setCurrentIndex(self.index_of(open_id))
 
+    def mark_open(self, session_id: str) -> None:
+        """Show a session of the list, which is being opened, as the one on screen."""
+        if any(item.id == session_id for item in self._sessions_model.items):
+            with self._keeping_current():
+                self._sessions_model.mark_open(session_id)
+
     @contextmanager
     def _keeping_current(self) -> Iterator[None]:
         """Keep the current row while others come and go, if it is in sight."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
@@ -59,6 +60,10 @@ class SessionModel(QAbstractListModel):
         self._items = list(items)
         self._now = now
         self._show(self._arranged())
+
+    def mark_open(self, session_id: str) -> None:
+        """Show a session as the one on screen, and no other."""
+        self.show_sessions([replace(item, active=item.id == session_id) for item in self._items], self._now)
 
     def fold_archive(self, is_folded: bool) -> None:
         """Hide or show the archived sessions below their heading; a search shows what it finds."""
