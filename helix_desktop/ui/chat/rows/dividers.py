@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from helix_desktop.context.log.enclosing_covers import covers_around
@@ -150,6 +151,7 @@ class Dividers:
         """Return the dividers that other rewrites touched: undone, redone, replaced or inside a later one."""
         rows: list[DividerRow] = []
         rewrites, around = transcript.rewrites, covers_around(transcript)
+        names = _cover_names(set(around.values()), transcript)
         pins = {seq: target for target, seq in self._pins.items()}
         for seq, row in self._rows.items():
             undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
@@ -159,7 +161,7 @@ class Dividers:
             ]
             if seq in pins:
                 actions.append(Unpin(pins[seq]) if pins[seq] in rewrites.pinned else Pin(pins[seq]))
-            inside = _cover_name(around[seq], transcript) if seq in around else ""
+            inside = names[around[seq]] if seq in around else ""
             if transcript.can_undo(seq) and not inside:
                 actions.append(Undo(seq))
             elif transcript.can_redo(seq):
@@ -171,9 +173,13 @@ class Dividers:
         return rows
 
 
-def _cover_name(seq: int, transcript: Transcript) -> str:
-    """Return what the rewrite `seq` is called, inside which another one stands."""
-    handovers = transcript.rewrites.handovers
+def _cover_names(seqs: Iterable[int], transcript: Transcript) -> dict[int, str]:
+    """Return what rewrites are called, inside which others stand."""
+    handovers = transcript.rewrites.handovers  # found among all rewrites: once for all names
+    return {seq: _cover_name(seq, handovers) for seq in seqs}
+
+
+def _cover_name(seq: int, handovers: Mapping[int, HandoverMade]) -> str:
     if seq not in handovers:
         return tr("a later note")
     handover = handovers[seq]

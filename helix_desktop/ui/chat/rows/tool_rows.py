@@ -256,7 +256,10 @@ class ToolRows:
         badge: Badge = window_states.state_of(row.answer_seq) if row.digest or row.removed_at_ms else ""
         if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
-        return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))
+        changed_since = transcript.stale_digests.get(row.digest, 0)
+        if (badge, changed_since) == (row.badge, row.changed_since):
+            return row  # as most of thousands are: to copy one takes longer than all else here
+        return replace(row, badge=badge, changed_since=changed_since)
 
 
 def _answered_target(output: ToolAnswered, before: str) -> str:
