@@ -23,16 +23,20 @@ class RangeBox(ComboBox):
         self.setMinimumContentsLength(_MIN_CHARS)
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
-        """Offer these ranges, in a list that is as wide as they are."""
+        """Offer these ranges."""
         self.clear()
         for place, handover_range in enumerate(ranges):
             self.addItem(handover_range.text, handover_range.upto)
             self.setItemData(place, handover_range.counts, _COUNTS_ROLE)
         self.setEnabled(len(ranges) > 1)
+
+    def showPopup(self) -> None:
+        """Open the list as wide as the ranges are, in the style and text size in force."""
         view = self.view()
         view.ensurePolished()  # its style has a frame
         around_px = view.verticalScrollBar().sizeHint().width() + 2 * view.frameWidth()
         view.setMinimumWidth(view.sizeHintForColumn(0) + around_px)
+        super().showPopup()
 
     def fit(self, text: str, room: int) -> str:
         """Return a range as it fits: a part of its name, all of its counts."""
