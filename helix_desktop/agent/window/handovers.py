@@ -248,12 +248,12 @@ class Handovers:
         sent = handover_as_sent(
             fork_with(runtime.transcript, event), runtime.policy, runtime.frame.info.window, event
         )
-        own = [part for part in sent.parts if part.kind not in sent.quoted]
+        own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
         counted = dict(zip(own, await runtime.counter.count([part.text for part in own]), strict=True))
-        own_tokens = sent.tokens - sum(sent.quoted.values())
+        own_tokens = sent.tokens - sum(sent.quote_tokens.values())
         counted[max(own, key=counted.__getitem__)] += own_tokens - sum(counted.values())
         return [
-            CountedPart(part, counted[part] if part in counted else sent.quoted[part.kind])
+            CountedPart(part, counted[part] if part in counted else sent.quote_tokens[part.kind])
             for part in sent.parts
         ]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from typing import get_args
 
@@ -20,25 +19,30 @@ from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
-from helix_desktop.context.summaries.markdown_lines import plain_sentence
-from helix_desktop.context.summaries.user_rules import RULE_CHARS, instructions_in
+from helix_desktop.context.summaries.message_facts import (
+    IN_SENTENCES,
+    NUMBER,
+    MessageFact,
+    facts_in_request,
+    facts_in_words,
+    hashes_in,
+    numbers_in,
+    plain_number,
+    sentence_around,
+)
+from helix_desktop.context.summaries.user_rules import RULE_CHARS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import tool_kind
-from helix_desktop.domain.typed_text import typed_text
 
 MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
-_AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
-_PARSED_CHARS = 20_000  # characters of a message that are searched
-_REMEMBERED = 8_192  # messages whose facts are remembered: each summary asks for those of the whole session
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _SHORT = 4  # words of an instruction so short that a line must have all of them
-_MIN_WORDS = 3  # of a sentence that says what a number is
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _SHARED_BY_SOURCE = 0.7  # the same of all lines together that cite its entry
 _CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
@@ -52,25 +56,10 @@ _NEGATION = re.compile(
     r"|(?:do|does|did|must|should|would|could|can|wo|is|are|was|were)n['’]t)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w{3,}")
 _COMMON = frozenset(
     ("the", "and", "for", "that", "this", "with", "from", "you", "your", "are", "was", "were")
 )
-_HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
-_TOKEN_CHARS = 200  # characters around a hash in which the address or the name that it is a part of lies
-_TOKEN_BREAK = re.compile(r"[\s\"'`<>()\[\]{}|]")
-_OF_COMMIT = re.compile(r"/(?:commits?|tree|blob|compare|checksum|digest|sha256)/\Z|\bsha\d{1,3}:\Z")
-_BEFORE_A_PART = re.compile(
-    r"[+#]\Z|(?:\A|[.$])(?-i:[A-Z])\w*;?@\Z|/.*/\Z|\A/\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-",
-    re.IGNORECASE,
-)
-_BEHIND_A_PART = re.compile(r"[/+=]|-[0-9a-f]{4}\b|[\w-]*\.\w|://", re.IGNORECASE)
-_NUMBER = re.compile(
-    r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
-    r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
-)
-_IN_SENTENCES: Mapping[FactKind, re.Pattern[str]] = {"hashes": _HASH, "numbers": _NUMBER}
 _FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
@@ -81,10 +70,6 @@ _SHARES: Mapping[FactKind, float] = {
     "numbers": 0.18,
     "commands": 0.1,
 }  # of the characters for facts that are missing; conclusions and tasks have theirs beside the others'
-
-
-_Fact = tuple[FactKind, str, str]
-"""A fact of a message: its kind, itself, and of a hash or a number the sentence that it is in."""
 
 
 class CoveredFacts:
@@ -104,11 +89,11 @@ class CoveredFacts:
             self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text):
-                for number in _numbers_in(text):
+                for number in numbers_in(text):
                     self.user_messages.setdefault(number, set()).add(item.seq)
-                self._note_all(_facts_in_request(text), item.seq)
+                self._note_all(facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
-                self._note_all(_facts_in_words(text), item.seq)
+                self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
@@ -116,10 +101,10 @@ class CoveredFacts:
                     self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
-                for match in _hashes_in(line):
-                    self._note("hashes", match[0], item.seq, _sentence_around(line, match))
+                for match in hashes_in(line):
+                    self._note("hashes", match[0], item.seq, sentence_around(line, match))
 
-    def _note_all(self, facts: Iterable[_Fact], seq: int) -> None:
+    def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:
             self._note(kind, fact, seq, sentence)
 
@@ -150,39 +135,6 @@ class CoveredFacts:
             case "instructions" | "conclusions":
                 return dict([*facts.items()][-MAX_CHECKED:])
         return facts
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _facts_in_words(text: str) -> tuple[_Fact, ...]:
-    """Return the hashes and numbers in a message, with their sentences."""
-    part, facts = text[:_PARSED_CHARS], list[_Fact]()
-    for match in _hashes_in(part):
-        facts.append(("hashes", match[0], _sentence_around(part, match)))
-    for match in _NUMBER.finditer(part):
-        sentence = _sentence_around(part, match)
-        if len(sentence.split()) >= _MIN_WORDS:
-            facts.append(("numbers", " ".join(match[0].split()).rstrip(".,"), sentence))
-    return tuple(facts)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _facts_in_request(text: str) -> tuple[_Fact, ...]:
-    """Return the facts in a message of the user."""
-    facts = [*_facts_in_words(text)]
-    facts += [("instructions", sentence, "") for sentence in instructions_in(typed_text(text))]
-    for name in identifiers_in(text[:_PARSED_CHARS]):
-        if "/" in name.strip("/") or "." in name.strip("."):
-            facts.append(("files", name, ""))
-    return tuple(facts)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _numbers_in(text: str) -> frozenset[str]:
-    """Return the hashes and numbers in a message of the user, without spaces."""
-    part = text[:_PARSED_CHARS]
-    return frozenset(
-        _plain_number(match[0]) for pattern in _IN_SENTENCES.values() for match in pattern.finditer(part)
-    )
 
 
 def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
@@ -222,10 +174,10 @@ def check_summary_coverage(
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind in _MAY_BE_QUOTED:
             newest = [fact for fact in newest if not is_quoted(fact.sources[0])]
-        if kind in _IN_SENTENCES:
+        if kind in IN_SENTENCES:
             messages = facts.user_messages
             newest = [
-                fact for fact in newest if not any(map(is_quoted, messages.get(_plain_number(fact.text), ())))
+                fact for fact in newest if not any(map(is_quoted, messages.get(plain_number(fact.text), ())))
             ]
         groups = _by_text(kind, newest, facts.sentences)
         lines = [
@@ -251,16 +203,16 @@ def _by_text(
 ) -> dict[str, list[Bullet]]:
     """Return facts by the text that is listed for them: of hashes and numbers a sentence with them."""
     groups: dict[str, list[Bullet]] = {}
-    pattern = _IN_SENTENCES.get(kind)
+    pattern = IN_SENTENCES.get(kind)
     if pattern is None:
         return {fact.text: [fact] for fact in facts}
     listed: dict[tuple[int, str], str] = {}  # of an event: what is quoted around one number has others, too
     for fact in facts:
         seq = fact.sources[0]
-        sentence = listed.get((seq, _plain_number(fact.text)), sentences.get(fact.text, fact.text))
+        sentence = listed.get((seq, plain_number(fact.text)), sentences.get(fact.text, fact.text))
         if sentence not in groups:
             for match in pattern.finditer(sentence):
-                listed.setdefault((seq, _plain_number(match[0])), sentence)
+                listed.setdefault((seq, plain_number(match[0])), sentence)
         groups.setdefault(sentence, []).append(fact)
     return groups
 
@@ -294,20 +246,6 @@ _LABELS: Mapping[FactKind, str] = {
 }
 
 
-def _hashes_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield the hashes of commits and contents, and other handles: no parts of addresses, names or data."""
-    for match in _HASH.finditer(text):
-        head = _TOKEN_BREAK.split(text[max(0, match.start() - _TOKEN_CHARS) : match.start()])[-1]
-        tail = _TOKEN_BREAK.split(text[match.end() : match.end() + _TOKEN_CHARS], maxsplit=1)[0]
-        if _OF_COMMIT.search(head) or not (
-            len(head) == _TOKEN_CHARS
-            or len(tail) == _TOKEN_CHARS
-            or _BEFORE_A_PART.search(head)
-            or _BEHIND_A_PART.match(tail)
-        ):
-            yield match
-
-
 def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
     """Return the files that the user named and that were used, each once, with their newest events.
 
@@ -331,25 +269,6 @@ def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mappin
     return dict(sorted(files.items(), key=lambda file: file[1]))
 
 
-def _sentence_around(text: str, match: re.Match[str]) -> str:
-    """Return the sentence that a match is in, on one line, or what stands around it in a long one."""
-    before = text[max(0, match.start() - _AROUND_CHARS) : match.start()]
-    behind = text[match.end() : match.end() + _AROUND_CHARS]
-    start = _SENTENCE.split(before)[-1]
-    end = _SENTENCE.split(behind, maxsplit=1)[0]
-    opening = closing = ""
-    if len(start) == _AROUND_CHARS:
-        opening, start = "… ", start.partition(" ")[2] or start
-    if len(end) == _AROUND_CHARS:
-        closing, end = "…", end.rpartition(" ")[0] or end
-    sentence = " ".join(f"{start}{match[0]}{end}".split())
-    return f"{opening}{sentence if opening else plain_sentence(sentence)}{closing}"
-
-
-def _plain_number(text: str) -> str:
-    return "".join(text.split()).rstrip(".,")
-
-
 def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
     """Yield the facts that fit, shortened to one line."""
     for fact in facts:
@@ -367,7 +286,7 @@ class _NamedIn:
         self._text = text
         self._plain = " ".join(text.split())
         self._names = {part for name in identifiers_in(text) for part in (name, _last_part(name))}
-        self._numbers = {_plain_number(number) for number in _NUMBER.findall(text)}
+        self._numbers = {plain_number(number) for number in NUMBER.findall(text)}
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [(_words(line), bool(_NEGATION.search(line))) for line in lines]
         self._names_by_line = [_names_and_figures(line) for line in lines]
@@ -387,7 +306,7 @@ class _NamedIn:
             case "hashes":
                 return fact[:_HASH_DIGITS] in self._text
             case "numbers":
-                return _plain_number(fact) in self._numbers
+                return plain_number(fact) in self._numbers
             case "instructions" | "tasks":
                 return self._has_instruction(fact)
             case "conclusions":

@@ -75,11 +75,11 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class SentHandover(msgspec.Struct, frozen=True):
-    """The parts of a handover's message and its tokens, by our count; `quoted` are those of its quotes."""
+    """The parts of a handover's message, its tokens by our count, and those of its quotes by their kind."""
 
     parts: tuple[handovers.HandoverPart, ...]
     tokens: int
-    quoted: Mapping[handovers.HandoverPartKind, int]
+    quote_tokens: Mapping[handovers.HandoverPartKind, int]
 
 
 class Projector:
@@ -212,9 +212,7 @@ def project(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -
 def _render_handover(
     transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, handover: HandoverMade
 ) -> tuple[Message, int]:
-    cap, window_size = policy.user_text_tokens, frame.info.window
-    texts = handovers.user_texts(transcript, handover, cap, window_size)
-    quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
+    texts, quotes = _quotes_of(transcript, policy, frame.info.window, handover)
     text = "\n".join(part.text for part in _handover_parts(transcript, handover, texts, quotes))
     return Message("user", text), _handover_tokens(handover, texts, quotes)
 
@@ -223,9 +221,7 @@ def handover_as_sent(
     transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
 ) -> SentHandover:
     """Return the active handover as it is sent in a window of `window_size` tokens."""
-    cap = policy.user_text_tokens
-    texts = handovers.user_texts(transcript, handover, cap, window_size)
-    quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
+    texts, quotes = _quotes_of(transcript, policy, window_size, handover)
     return SentHandover(
         tuple(_handover_parts(transcript, handover, texts, quotes)),
         _handover_tokens(handover, texts, quotes),
@@ -234,6 +230,15 @@ def handover_as_sent(
             "quotes": _words_tokens(quote.tokens for quote in quotes),
         },
     )
+
+
+def _quotes_of(
+    transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
+) -> tuple[list[tuple[int, str, int]], list[Quote]]:
+    """Return what a handover quotes: the user's messages, and words of the session before this one."""
+    cap = policy.user_text_tokens
+    texts = handovers.user_texts(transcript, handover, cap, window_size)
+    return texts, handovers.inherited_quotes(transcript, handover, cap, window_size)
 
 
 def _handover_parts(
@@ -255,10 +260,7 @@ def tokens_as_sent(
     transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
 ) -> int:
     """Return the tokens of a handover's message, active or not, in a window of `window_size` tokens."""
-    cap = policy.user_text_tokens
-    texts = handovers.user_texts(transcript, handover, cap, window_size)
-    quotes = handovers.inherited_quotes(transcript, handover, cap, window_size)
-    return _handover_tokens(handover, texts, quotes)
+    return _handover_tokens(handover, *_quotes_of(transcript, policy, window_size, handover))
 
 
 def _handover_tokens(

@@ -34,7 +34,7 @@ from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningG
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.replay.policy.session import SessionFacts, unshortened_tokens
+from helix_desktop.replay.policy.session import SessionFacts, omitted_tokens
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.replay.request_totals import CACHED, FRESH
 
@@ -81,7 +81,7 @@ class SessionSums:
                 self._user_total += event.tokens if isinstance(event, UserSpoke) else 0
                 in_note = min(tokens, word_tokens_of(event) + phrase)
                 figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
-                if isinstance(event, ToolAnswered) and (more := unshortened_tokens(event)):
+                if isinstance(event, ToolAnswered) and (more := omitted_tokens(event)):
                     self._short[len(self.messages)] = event.full_tokens, more
                 self.messages.append(_Message(*figures))
             elif isinstance(event, OpeningGiven):

@@ -28,7 +28,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.policy.session import SessionFacts, unshortened_tokens
+from helix_desktop.replay.policy.session import SessionFacts, omitted_tokens
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
@@ -168,7 +168,7 @@ class PolicyEngine:
 
         Its names are those of the short form: the log has no others.
         """
-        if not isinstance(event, ToolAnswered) or not (more := unshortened_tokens(event)):
+        if not isinstance(event, ToolAnswered) or not (more := omitted_tokens(event)):
             return event
         is_large = ContextPolicy.is_large(self.policy, event.full_tokens, self._facts.info.window)
         return event if is_large else replace(event, tokens=event.tokens + more, form="full")

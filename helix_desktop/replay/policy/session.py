@@ -36,7 +36,7 @@ class SessionFacts(msgspec.Struct, frozen=True):
     ratio: float = 1.0
 
 
-def unshortened_tokens(output: ToolAnswered) -> int:
+def omitted_tokens(output: ToolAnswered) -> int:
     """Return the tokens that an output would have more in full; 0 where no policy shortened it."""
     is_short = output.form != "full" and output.chosen != "user"
     return max(0, output.full_tokens - output.tokens) if is_short else 0

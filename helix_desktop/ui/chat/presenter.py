@@ -101,7 +101,7 @@ class ChatPresenter:
         self._running_timer.setInterval(_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)
 
-    def begin(self, conversation: Conversation | None) -> bool:
+    def begin_loading(self, conversation: Conversation | None) -> bool:
         """Show no rows if those of another conversation take long to read: `show` is next; return whether."""
         is_long = conversation is not None and len(conversation.session.log) > _MAX_INLINE_EVENTS
         if not is_long or conversation is self._conversation:

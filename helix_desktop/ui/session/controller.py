@@ -145,7 +145,7 @@ class SessionController(QObject):
         if conversation is not None:
             self._unsubscribe = conversation.session.listen(self._update)
         self._show_running(conversation is not None and conversation.is_running)
-        takes_long = self.chat.begin(conversation)
+        takes_long = self.chat.begin_loading(conversation)
         self._show_header()
         await self.composer.show(workspace, conversation)
         if takes_long and conversation is self.conversation:

@@ -125,11 +125,11 @@ class SessionOpener(QObject):
         try:
             await self.open_session(session_id)
         finally:
-            self._window.sidebar.session_list.take_typed()
+            self._window.sidebar.session_list.take_typed_text()
 
     def take_keyboard(self) -> None:
         """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
-        typed, page = self._window.sidebar.session_list.take_typed(), self._window.page()
+        typed, page = self._window.sidebar.session_list.take_typed_text(), self._window.page()
         if typed is None:
             return
         self._session_controller.focus_page(page)

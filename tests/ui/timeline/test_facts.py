@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
@@ -12,24 +11,14 @@ from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_
 from helix_desktop.ui.timeline.card_texts import card_group_text
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, observations_card
+from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_buttons
 
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
     """A timeline on screen."""
-    timeline = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(timeline)
-    timeline.resize(760, 900)
-    timeline.show()
-    return timeline
-
-
-def card(pane: Timeline, seq: int) -> QWidget:
-    """The card of an event, which is there."""
-    widget = pane.card_widget(seq)
-    assert widget is not None
-    return widget
+    return open_timeline(qtbot)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
@@ -11,27 +10,16 @@ from helix_desktop.domain.events.rewrite import Pinned, Unpinned
 from helix_desktop.ui.timeline.card_data import ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
-from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
+from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.histories import SessionSimulator
+from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_button, find_buttons
 
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
     """A timeline on screen with every kind of card."""
-    timeline = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(timeline)
-    timeline.resize(760, 900)
-    timeline.show()
-    timeline.set_state(long_timeline_state())
-    return timeline
-
-
-def card(pane: Timeline, seq: int) -> QWidget:
-    """The card of an event, which is there."""
-    widget = pane.card_widget(seq)
-    assert widget is not None
-    return widget
+    return open_timeline(qtbot, long_timeline_state())
 
 
 def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:

@@ -48,6 +48,7 @@ from tests.support.galleries.panes_samples import (
     timeline_state,
     usage_points,
 )
+from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_button, find_buttons
 
 VERTICAL = Qt.Orientation.Vertical
@@ -56,19 +57,7 @@ VERTICAL = Qt.Orientation.Vertical
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
     """A timeline with the sample session."""
-    timeline = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(timeline)
-    timeline.resize(800, 700)
-    timeline.set_state(timeline_state())
-    timeline.show()
-    return timeline
-
-
-def card(pane: Timeline, seq: int) -> QWidget:
-    """A card that must be there."""
-    widget = pane.card_widget(seq)
-    assert widget is not None
-    return widget
+    return open_timeline(qtbot, timeline_state())
 
 
 def chip(root: QWidget, words: str) -> QAbstractButton:

@@ -37,7 +37,7 @@ async def _check_typing(rig: WindowRig, session_id: str) -> None:
     assert rig.window.focusWidget() is rig.composer.editor
     places = {summary.place for summary in await rig.workspace.store.sessions()}
     assert places == {ListPlace()}
-    assert sessions.take_typed() is None
+    assert sessions.take_typed_text() is None
 
 
 async def test_what_is_typed_right_after_a_click_on_a_session_is_for_it(

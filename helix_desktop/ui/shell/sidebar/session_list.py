@@ -26,7 +26,7 @@ class SessionList(Themed, QListView):
     """Click or Enter opens a session, F2 renames it, P pins it, A archives it, Del deletes it.
 
     Ctrl+Z restores the one that was deleted last. What is typed while a
-    session is being opened is for it: see `take_typed`.
+    session is being opened is for it: see `take_typed_text`.
 
     Click, Enter, Space, Left and Right on the heading of the archive fold and unfold it.
     """
@@ -51,7 +51,7 @@ class SessionList(Themed, QListView):
         """Start empty."""
         super().__init__()
         self._open_id = ""
-        self._typed: str | None = None  # since a session was chosen, until it takes the keyboard
+        self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
         self._sessions_model = SessionModel(self)
         self._sessions_model.renamed.connect(self.renamed)
         self._delegate = SessionDelegate(self)
@@ -109,9 +109,9 @@ class SessionList(Themed, QListView):
         with self._keeping_current():
             self._sessions_model.set_filter(needle, found)
 
-    def take_typed(self) -> str | None:
+    def take_typed_text(self) -> str | None:
         """Return what was typed since a session was chosen, and let keys be commands; None: none was."""
-        typed, self._typed = self._typed, None
+        typed, self._typed_text = self._typed_text, None
         return typed
 
     def open_first(self) -> None:
@@ -178,7 +178,7 @@ class SessionList(Themed, QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Do what a key says with the current row, leave the rest to Qt."""
-        if self._typed is not None and self._hold(event):
+        if self._typed_text is not None and self._hold(event):
             return
         index = self.currentIndex()
         is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
@@ -209,9 +209,9 @@ class SessionList(Themed, QListView):
         """Keep what is typed for the session that is being opened; False for keys that type nothing."""
         text = event.text()
         if event.key() == Qt.Key.Key_Backspace:
-            self._typed = (self._typed or "")[:-1]
+            self._typed_text = (self._typed_text or "")[:-1]
         elif text.isprintable():
-            self._typed = (self._typed or "") + text
+            self._typed_text = (self._typed_text or "") + text
         return bool(text) or event.key() == Qt.Key.Key_Delete
 
     def tint(self, theme: Theme) -> None:
@@ -223,7 +223,7 @@ class SessionList(Themed, QListView):
     def _select(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
-            self._typed = ""
+            self._typed_text = ""
             self._open(item)
         elif index.data(FOLDED_ROLE) is not None:
             self._fold(is_folded=not index.data(FOLDED_ROLE))

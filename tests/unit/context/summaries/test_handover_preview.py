@@ -84,9 +84,9 @@ def test_what_is_quoted_is_counted_as_kept() -> None:
         coverage = preview_handover(simulator.transcript, policy, 128_000).coverage
         return next(kind for kind in coverage if kind.kind == "instructions")
 
-    kept = instructions(PROFILES["balanced"])
-    assert kept.named + kept.verbatim == kept.total == 60
-    assert not kept.missing
-    less = instructions(replace(PROFILES["balanced"], user_text_tokens=40))
-    assert less.verbatim < kept.verbatim
-    assert less.missing
+    all_fit = instructions(PROFILES["balanced"])
+    assert all_fit.named + all_fit.verbatim == all_fit.total == 60
+    assert not all_fit.missing
+    few_fit = instructions(replace(PROFILES["balanced"], user_text_tokens=40))
+    assert few_fit.verbatim < all_fit.verbatim
+    assert few_fit.missing
