@@ -11,7 +11,7 @@ tr = Translator("Numbers")
 
 _NO_BREAK_AT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\$?\d)| (?=· )")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_THOUSAND, _MILLION = 1_000, 1_000_000
+_THOUSAND, _MILLION, _BILLION = 1_000, 1_000_000, 1_000_000_000
 _KILO = 1024
 
 
@@ -21,7 +21,7 @@ def format_integer(number: int) -> str:
 
 
 def format_tokens(tokens: int, *, in_column: bool = False) -> str:
-    """Return a number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`.
+    """Return a number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`, `12.30B`.
 
     `in_column` keeps the decimal of `5.0k`, so that those of a column stand below each other.
     """
@@ -34,7 +34,9 @@ def format_tokens(tokens: int, *, in_column: bool = False) -> str:
         return tr("{number}k", number=_localized(f"{thousands:.1f}") if in_column else _shortened(thousands))
     if tokens < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
         return tr("{number}k", number=f"{tokens / _THOUSAND:.0f}")
-    return tr("{number}M", number=_localized(f"{tokens / _MILLION:.2f}"))
+    if tokens < 999_995_000:  # noqa: PLR2004 - from here two decimals would read 1000.00M
+        return tr("{number}M", number=_localized(f"{tokens / _MILLION:.2f}"))
+    return tr("{number}B", number=_localized(f"{tokens / _BILLION:.2f}"))
 
 
 def format_token_count(tokens: int) -> str:

@@ -13801,6 +13801,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
+            <source>{number}B</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/numbers.py" />
             <source>{number}M</source>
             <translation type="unfinished" />
         </message>

@@ -38,6 +38,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     sizes = (1023, 1024**2 - 600, 1024**2 - 500, 1024**3 - 1)
     assert [format_size(size) for size in sizes] == ["1023 B", "1023 KB", "1 MB", "1 GB"]
     assert [format_bytes(size) for size in sizes] == ["1023 B", "1023 KB", "1.0 MB", "1.0 GB"]
+    tokens = (999_499, 999_500, 999_994_999, 999_995_000, 12_296_850_000)
+    assert [format_tokens(count) for count in tokens] == ["999k", "1.00M", "999.99M", "1.00B", "12.30B"]
     amounts = (0.09994, 0.09996, 0.1)
     assert [words_usd(amount) for amount in amounts] == [format_usd(amount) for amount in amounts]
     assert [words_usd(amount) for amount in amounts] == ["$0.0999", "$0.10", "$0.10"]
