@@ -34,7 +34,8 @@ from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningG
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.replay.policy.session import SessionFacts, omitted_tokens
+from helix_desktop.replay.policy.output_forms import may_be_shortened, omitted_tokens
+from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.replay.request_totals import CACHED, FRESH
 
@@ -58,9 +59,9 @@ class SessionSums:
 
     def __init__(self) -> None:
         self.messages: list[_Message] = []
-        self._short: dict[
+        self._forms: dict[
             int, tuple[int, int]
-        ] = {}  # outputs in a short form: tokens in full, and how many more
+        ] = {}  # of outputs that a policy gave one: tokens in full, more
         # seq, at_ms, messages so far, `request_ratio` of what follows (0: not known; None: a turn's end)
         self.moments: list[tuple[int, int, int, float | None]] = []
         self.standing_tokens = 0  # of environment and instructions, as if all of them came at the start
@@ -81,8 +82,10 @@ class SessionSums:
                 self._user_total += event.tokens if isinstance(event, UserSpoke) else 0
                 in_note = min(tokens, word_tokens_of(event) + phrase)
                 figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
-                if isinstance(event, ToolAnswered) and (more := omitted_tokens(event)):
-                    self._short[len(self.messages)] = event.full_tokens, more
+                if isinstance(event, ToolAnswered) and (
+                    (more := omitted_tokens(event)) or may_be_shortened(event)
+                ):
+                    self._forms[len(self.messages)] = event.full_tokens or event.tokens, more
                 self.messages.append(_Message(*figures))
             elif isinstance(event, OpeningGiven):
                 self.standing_tokens += sum(text.tokens for text in event.texts)
@@ -93,18 +96,20 @@ class SessionSums:
             self._newest = recorded.seq, recorded.at
 
     def messages_under(self, policy: ContextPolicy, window_size: int) -> list[_Message]:
-        """Return the messages with those outputs in full that a policy would have left so."""
-        extra = {
-            place: more
-            for place, (full, more) in self._short.items()
-            if not policy.is_large(full, window_size)
-        }
-        if not extra:
+        """Return the messages with outputs in the forms that a policy would have given them."""
+        changes: dict[int, int] = {}
+        for place, (full, more) in self._forms.items():
+            is_large = policy.is_large(full, window_size)
+            if more and not is_large:
+                changes[place] = more
+            elif is_large and not more:
+                changes[place] = min(0, policy.preview_tokens + FRAMING_TOKENS - self.messages[place].tokens)
+        if not changes:
             return self.messages
         messages: list[_Message] = []
         added = 0
         for place, message in enumerate(self.messages):
-            more = extra.get(place, 0)
+            more = changes.get(place, 0)
             added += more
             tokens, saving, total = message.tokens + more, message.saving + more, message.total + added
             messages.append(msgspec.structs.replace(message, tokens=tokens, saving=saving, total=total))

@@ -28,7 +28,8 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.policy.session import SessionFacts, omitted_tokens
+from helix_desktop.replay.policy.output_forms import OutputForms
+from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
@@ -80,6 +81,7 @@ class PolicyEngine:
         facts: SessionFacts,
         counter: MessageTokenCounter,
         extracts: OutputExtracts,
+        output_forms: OutputForms,
         on_rewrite: OnRewrite,
     ) -> None:
         self._traced = TracedPolicy(policy.scaled(facts.info.window))
@@ -88,7 +90,8 @@ class PolicyEngine:
         self.seqs: dict[int, int] = {0: 0}
         self.origins: dict[int, int] = {}
         self.scope = TaskScope()
-        self._facts = facts
+        self.shortened: set[int] = set()  # outputs of this run that would come with less of their text
+        self._facts, self._output_forms = facts, output_forms
         self._request_seq = 0  # the last event before the newest request
         self._frames: dict[str, PromptFrame] = {}
         self._session = _UnstoredSession(lambda: self.now_ms, self.scope, on_rewrite)
@@ -154,7 +157,7 @@ class PolicyEngine:
         if isinstance(event, AssistantSpoke):
             await self._manager.wait_for_background_work()
         self.now_ms = recorded.at
-        self._session.feed(recorded.at, self._renumbered(self._as_it_would_come(event)))
+        self._session.feed(recorded.at, self._renumbered(await self._in_due_form(event)))
         seq = self.seqs[recorded.seq] = self.transcript.last_seq
         self.origins[seq] = recorded.seq
         if isinstance(event, AssistantSpoke) and event.calls:
@@ -163,15 +166,14 @@ class PolicyEngine:
             self._manager.after_turn()
             await self._manager.wait_for_background_work()
 
-    def _as_it_would_come(self, event: Event) -> Event:
-        """Return an output that came in a short form with all its tokens if the policy would not shorten it.
-
-        Its names are those of the short form: the log has no others.
-        """
-        if not isinstance(event, ToolAnswered) or not (more := omitted_tokens(event)):
+    async def _in_due_form(self, event: Event) -> Event:
+        """Return an output in the form that the policy would have given it; any other event as it is."""
+        if not isinstance(event, ToolAnswered):
             return event
-        is_large = ContextPolicy.is_large(self.policy, event.full_tokens, self._facts.info.window)
-        return event if is_large else replace(event, tokens=event.tokens + more, form="full")
+        output = await self._output_forms.under(self.policy, event, self._facts.info.window)
+        if output.text != event.text:
+            self.shortened.add(self.transcript.last_seq + 1)
+        return output
 
     def _renumbered(self, event: Event) -> Event:
         """Return an event that names others by their numbers with the numbers of this run."""

@@ -179,14 +179,16 @@ class WindowNames:
         frame: PromptFrame,
         key_words: Set[str],
         origins: Mapping[int, int],
+        shortened: Set[int] = frozenset(),
     ) -> None:
         """`key_words` are those of all names that `add` may get; the set may grow.
 
         `origins` are the messages' numbers in the session's log, as names have them, by those in the run.
+        `shortened` are the outputs of the run that have less of their text than there; it may grow.
         """
         self._transcript, self._policy, self._frame = transcript, policy, frame
         self._key_words, self._known_words = key_words, len(key_words)
-        self._origins = origins
+        self._origins, self._shortened = origins, shortened
         self._rewrite_seq, self._count = -1, 0
         self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
         self._raw: set[int] = set()  # messages that stand there as they came, by their origins
@@ -281,10 +283,9 @@ class WindowNames:
 
     def _is_changed(self, item: LogItem) -> bool:
         """Return True if a message stands in the window in another form than it came in."""
-        rewrites = self._transcript.rewrites
-        return (
-            item.seq in rewrites.masked or item.seq in rewrites.chosen_forms or item.seq in rewrites.excluded
-        )
+        seq, rewrites = item.seq, self._transcript.rewrites
+        is_rewritten = seq in rewrites.masked or seq in rewrites.chosen_forms or seq in rewrites.excluded
+        return is_rewritten or seq in self._shortened
 
     def _form_of(self, entry: WindowEntry) -> _Form:
         """Return what an entry shows that is no message as it was first sent."""

@@ -24,6 +24,7 @@ from helix_desktop.replay.policy.approximation import SessionSums, approximate_p
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
 from helix_desktop.replay.policy.identifier_coverage import NameUse, UsedNames, WindowNames
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
+from helix_desktop.replay.policy.output_forms import OutputForms
 from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
 from helix_desktop.replay.policy.sums import RequestSums
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint, partly_exact
@@ -55,6 +56,7 @@ class SessionReplay:
         self._playing: _Run | None = None
         # Whatever the policy, what is extracted of an output is the same.
         self._extracts = OutputExtracts(*map(lru_cache(maxsize=_EXTRACTS), UNCACHED))
+        self._output_forms = OutputForms(counter)
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
@@ -131,7 +133,8 @@ class SessionReplay:
     ) -> PolicyReplay:
         run = self._runs.pop(policy, None) or self._ahead.pop(policy, None)
         if run is None:
-            run = _Run(policy, self.facts, self._counter, self._extracts, self._names.key_words)
+            key_words = self._names.key_words
+            run = _Run(policy, self.facts, self._counter, self._extracts, self._output_forms, key_words)
         self._playing = run
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
@@ -167,17 +170,19 @@ class _Run:
         facts: SessionFacts,
         counter: LineTokenCounter,
         extracts: OutputExtracts,
+        output_forms: OutputForms,
         key_words: Set[str],
     ) -> None:
         self._facts = facts
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self.played = 0  # events
-        engine = self._engine = PolicyEngine(policy, facts, counter, extracts, self._on_rewrite)
+        engine = PolicyEngine(policy, facts, counter, extracts, output_forms, self._on_rewrite)
+        self._engine = engine
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
-        frame, origins = engine.frame, engine.origins
-        self._in_window = WindowNames(transcript, engine.policy, frame, key_words, origins)
+        origins, shortened = engine.origins, engine.shortened
+        self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words, origins, shortened)
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []
         self._seq = 0  # the newest event of the session's own log

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.agent.session_window import SessionWindow
-from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, ToolAnswered
+from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Redone, SweepMade, Undone
 from helix_desktop.domain.events.summary import (
@@ -34,12 +34,6 @@ class SessionFacts(msgspec.Struct, frozen=True):
     info: ModelInfo
     fixed_tokens: int = 0
     ratio: float = 1.0
-
-
-def omitted_tokens(output: ToolAnswered) -> int:
-    """Return the tokens that an output would have more in full; 0 where no policy shortened it."""
-    is_short = output.form != "full" and output.chosen != "user"
-    return max(0, output.full_tokens - output.tokens) if is_short else 0
 
 
 def facts_of(window: SessionWindow) -> SessionFacts:

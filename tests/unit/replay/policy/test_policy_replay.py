@@ -387,7 +387,7 @@ def test_a_field_that_no_decision_read_changes_nothing_at_once() -> None:
     replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     replay.add(log)
     result = replay.run(POLICIES["balanced"])
-    changed = msgspec.structs.replace(POLICIES["balanced"], sweep_fixed=9_000, intake_above=1)
+    changed = msgspec.structs.replace(POLICIES["balanced"], sweep_fixed=9_000, preview_tokens=100)
     assert replay.run(changed, lambda: True) == result  # would be called off if it was played
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -32,10 +34,10 @@ def messages() -> list[dict[str, Any]]:
     return [*found, {"role": "assistant", "content": "All of them are read."}]
 
 
-def recorded_under(profile: str) -> list[RecordedEvent]:
-    """The log of the session when a profile was in force."""
+def recorded_under(profile: str, session: Sequence[dict[str, Any]] = ()) -> list[RecordedEvent]:
+    """The log of a session when a profile was in force."""
     with closing(Replayer(profile, MODEL.window)) as replayer:
-        for message, is_turn_end in with_turn_ends(messages()):
+        for message, is_turn_end in with_turn_ends([*session] or messages()):
             replayer.feed(message)
             if is_turn_end:
                 replayer.end_turn()
@@ -68,3 +70,45 @@ def test_a_policy_that_shortens_it_too_has_it_as_it_came(profile: str) -> None:
     largest = max(point.tokens for point in replay.run(PROFILES[profile]).points)
     assert largest < max(point.tokens for point in replay.run(PROFILES["off"]).points) / 2
     assert replay.approximate(PROFILES[profile]).sent < replay.approximate(PROFILES["off"]).sent / 2
+
+
+@pytest.mark.parametrize("profile", ["lean", "balanced"])
+def test_a_policy_shortens_what_came_in_full_while_it_was_off(profile: str) -> None:
+    """As if it had been in force from the start: it said that large outputs stay whole."""
+    full, short = replay_of(recorded_under("off")), replay_of(recorded_under(profile))
+    policy = PROFILES[profile]
+    assert [point.tokens for point in full.run(policy).points] == [
+        point.tokens for point in short.run(policy).points
+    ]
+    estimated, exact = full.approximate(policy).sent, full.run(policy).sent
+    assert abs(estimated - exact) < exact * 0.1
+
+
+def test_a_lower_threshold_shortens_more() -> None:
+    replay = replay_of(recorded_under("balanced"))
+    policy = PROFILES["balanced"]
+    lower = replace(policy, intake_above=100, preview_tokens=100)
+    assert replay.run(lower).sent < replay.run(policy).sent
+    assert replay.approximate(lower).sent < replay.approximate(policy).sent
+
+
+def test_shorter_previews_take_less() -> None:
+    replay = replay_of(recorded_under("balanced"))
+    policy = PROFILES["balanced"]
+    shorter = replace(policy, preview_tokens=200)
+    saved = replay.run(policy).points[-1].tokens - replay.run(shorter).points[-1].tokens
+    assert 4 * 300 < saved < 4 * 600  # in each of four previews
+
+
+def test_names_that_only_the_whole_output_has_are_not_in_a_preview() -> None:
+    """Line 350 of a file of 700 is in no preview of it, and the agent asks for what stands there."""
+    asked = {"id": "c99", "name": "Grep", "arguments": '{"pattern": "value_0_350"}'}
+    session = [
+        *messages()[:3],
+        {"role": "assistant", "content": "Where is it used?", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c99", "name": "Grep", "content": "No match."},
+        {"role": "assistant", "content": "Nowhere."},
+    ]
+    replay = replay_of(recorded_under("off", session))
+    assert replay.run(PROFILES["off"]).coverage == 1.0
+    assert (replay.run(PROFILES["balanced"]).coverage or 0.0) < 1.0
