@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.messages import display_name

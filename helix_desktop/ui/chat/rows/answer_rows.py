@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates

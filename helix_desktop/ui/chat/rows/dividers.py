@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.window.message_states import MessageState
@@ -56,8 +56,7 @@ DividerKind: TypeAlias = Literal[
 NoticeLevel: TypeAlias = Literal["error", "warning", "info", "handover"]
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(msgspec.Struct, frozen=True):
     """The sessions that have a version of a message or answer, oldest first.
 
     `place` is that of the version on screen.
@@ -67,8 +66,7 @@ class Versions:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentNote:
+class AttachmentNote(msgspec.Struct, frozen=True):
     """What went along with a message: its name, which lines and their price, its stored content, its icon.
 
     `changed_since` is the event that changed the file which it is of (0: none did). An image that
@@ -93,8 +91,7 @@ class AttachmentNote:
         return " · ".join(part for part in (self.name, facts, change) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class UserRow:
+class UserRow(msgspec.Struct, frozen=True):
     """What the user typed in one turn, shown word for word; it began that turn, or `steered` it.
 
     `prompt` names the command and the file that the text was made from.
@@ -115,8 +112,7 @@ class UserRow:
     context_note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantRow:
+class AssistantRow(msgspec.Struct, frozen=True):
     """One answer of the model, as Markdown; `streaming` while it still grows.
 
     `waiting_since_ms` is when the model was called, while it is silent. `side_note` says of an answer beside
@@ -135,8 +131,7 @@ class AssistantRow:
     context_note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadAndTail:
+class HeadAndTail(msgspec.Struct, frozen=True):
     """The first and the last lines of a text of `lines` lines; what lies between is left out."""
 
     head: str = ""
@@ -149,8 +144,7 @@ class HeadAndTail:
         return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalOutput:
+class OriginalOutput(msgspec.Struct, frozen=True):
     """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read.
 
     On a card, the tokens are counted as those of `ToolRow`.
@@ -161,8 +155,7 @@ class OriginalOutput:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExcerptContent:
+class ExcerptContent(msgspec.Struct, frozen=True):
     """What the cache holds of an excerpt, as its card shows it: text or an image, or why there is none.
 
     `hidden_lines` follow after the text; `can_show_more` says that the card has room for them.
@@ -175,8 +168,7 @@ class ExcerptContent:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CallChanges:
+class CallChanges(msgspec.Struct, frozen=True):
     """How many files and lines a call changed, by the id of the capture; `path` is that of one of the files.
 
     `uncovered` files of these cannot be brought back.
@@ -190,8 +182,7 @@ class CallChanges:
     uncovered: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
+class ShellCommand(msgspec.Struct, frozen=True):
     """A command as its call asks for it; an empty `folder` is the workspace."""
 
     text: str
@@ -199,8 +190,7 @@ class ShellCommand:
     network: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRow:
+class ToolRow(msgspec.Struct, frozen=True):
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
     They are of the form that the agent was shown, and `header_lines` of them are about it.
@@ -282,8 +272,7 @@ MAX_REASON_PLACES = 5
 """Places that a reason on an approval card names before it counts the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRow:
+class ApprovalRow(msgspec.Struct, frozen=True):
     """A tool call that waits for the user; `offers` are the rules that may be saved, word for word.
 
     `is_sandboxed`: a sandbox holds it, though it may use the network (`has_network`).
@@ -325,8 +314,7 @@ class ApprovalRow:
     mcp_change: McpChange = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionRow:
+class QuestionRow(msgspec.Struct, frozen=True):
     """A question that waits for the user; `position` says which of several that wait.
 
     `is_late`: its turn has ended, and the answer is sent as a message.
@@ -347,8 +335,7 @@ TOPICS: dict[DividerKind, str] = {
 """The topic of the guide that explains what a divider is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class DividerRow:
+class DividerRow(msgspec.Struct, frozen=True):
     """A line across the flow where the window was rewritten or a turn broke off.
 
     `is_quiet` is for what needs no attention.
@@ -369,8 +356,7 @@ class DividerRow:
     inside: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeRow:
+class NoticeRow(msgspec.Struct, frozen=True):
     """A message of the program itself: what happened, why, and what can be done; `details` on request.
 
     Of a handover: whose it is, what it covers, its gist, and in the place of that on request all of it.
@@ -385,8 +371,7 @@ class NoticeRow:
     details: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnFooterRow:
+class TurnFooterRow(msgspec.Struct, frozen=True):
     """What can be done with the answer of a turn that is done; `versions` are the other answers."""
 
     key: RowKey

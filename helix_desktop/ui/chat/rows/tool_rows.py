@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.intake.descriptions import count_header_lines

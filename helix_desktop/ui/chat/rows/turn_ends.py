@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript

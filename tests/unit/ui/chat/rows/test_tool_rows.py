@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
