@@ -151,7 +151,7 @@ async def _store_branch(
     session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
     events = [SessionBranched(parent, seq, title, how), *_later_choices(source.log, seq)]
     own = [RecordedEvent(number, now_ms, event) for number, event in enumerate(events, seq + 1)]
-    counts = source.transcript.counts(upto=seq)
+    counts = source.transcript.messages.counts(upto=seq)
     summary = SessionSummary(
         session_id,
         title,
@@ -179,7 +179,7 @@ def _later_choices(log: Sequence[RecordedEvent], seq: int) -> list[Event]:
 
 def _is_before_messages(transcript: Transcript, seq: int) -> bool:
     """Return True if no message precedes the point behind event `seq`: the branch's first one titles it."""
-    users = transcript.user_items
+    users = transcript.messages.user_items
     return not users or users[0].seq > seq
 
 

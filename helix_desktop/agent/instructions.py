@@ -35,7 +35,7 @@ class SessionInstructions:
         transcript = self._runtime.transcript
         if self._source is None:
             return []
-        is_older = transcript.opening is None and transcript.turns > 0
+        is_older = transcript.opening is None and transcript.messages.turns > 0
         window_size = self._runtime.frame.info.window
         try:
             async with asyncio.timeout(_DEADLINE_S):
@@ -55,7 +55,7 @@ class SessionInstructions:
         transcript = self._runtime.transcript
         if self._source is None or transcript.opening is None:
             return
-        answers = (item.event for item in transcript.between(after_seq, transcript.last_seq))
+        answers = (item.event for item in transcript.messages.between(after_seq, transcript.last_seq))
         paths = (file.path for answer in answers if isinstance(answer, ToolAnswered) for file in answer.files)
         folders = tuple(dict.fromkeys(path.rpartition("/")[0] for path in paths if "/" in path))
         if not folders:
@@ -75,7 +75,9 @@ class SessionInstructions:
         """Return the texts with their tokens; those that there is no room for are only named."""
         counts = await self._runtime.counter.count([text.text for text in texts])
         transcript = self._runtime.transcript
-        added = {entry.event.text.key: entry.event.text.tokens for entry in transcript.added_instructions}
+        added = {
+            entry.event.text.key: entry.event.text.tokens for entry in transcript.window.added_instructions
+        }
         room = self._runtime.frame.info.window // _ROOM - transcript.opening_tokens - sum(added.values())
         counted: list[StandingText] = []
         for text, tokens in zip(texts, counts, strict=True):

@@ -196,7 +196,7 @@ class Session:
             policy, frame, _ = self.settings()
             count = count_window(state, policy, frame.info.window)
             used, window_size = usage_from_count(count, policy, frame).used, frame.info.window
-            answering = frame.info.label if state.turns else ""
+            answering = frame.info.label if state.messages.turns else ""
         reports = model_reports(state) if count is None else count.reported
         failed_end = self._failed_end(state)
         return SessionSummary(
@@ -204,8 +204,8 @@ class Session:
             title=state.title,
             created=state.created_at_ms or used_at_ms,
             updated=used_at_ms,
-            messages=state.counts().messages,
-            calls=state.counts().calls,
+            messages=state.messages.counts().messages,
+            calls=state.messages.counts().calls,
             used=used,
             window=window_size,
             model=state.last_model or answering,

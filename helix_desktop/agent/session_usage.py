@@ -124,7 +124,7 @@ class SessionUsage:
             policy = state.session_policy or self._policy()
             count = count_window(state, policy, info.window)
             used = usage_from_count(count, policy, frame).used
-            counts = state.counts()
+            counts = state.messages.counts()
             counted = replace(
                 summary,
                 count=count,

@@ -167,7 +167,7 @@ class SessionWindow:
 
     async def pin(self, seq: int) -> None:
         """Pin the output recorded as `seq`: no rewrite shortens it or removes it from the window."""
-        item = self._runtime.transcript.item(seq)
+        item = self._runtime.transcript.messages.item(seq)
         if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest:
             await self._runtime.session.record(Pinned(seq))
 

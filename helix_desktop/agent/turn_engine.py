@@ -333,6 +333,6 @@ def _new_refusals(transcript: Transcript, response: ModelResponse, info: ModelIn
 def _first_title(transcript: Transcript, message: UserMessage) -> list[SessionRenamed]:
     """Return the event that titles an untitled session after its first message; empty if it has a title."""
     title = title_line(message.prompt.typed_text if message.prompt else message.text)
-    if transcript.turns or transcript.title not in ("", NEW_TITLE) or not title:
+    if transcript.messages.turns or transcript.title not in ("", NEW_TITLE) or not title:
         return []
     return [SessionRenamed(title)]

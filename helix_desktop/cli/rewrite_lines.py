@@ -78,7 +78,7 @@ def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript, output_rat
         case HandoverMade():
             return replace(event, messages=handover_counts(transcript, event).messages)
         case ObservationsMade():
-            messages = transcript.counts(event.after, event.upto).messages
+            messages = transcript.messages.counts(event.after, event.upto).messages
             return replace(event, tokens=round(event.tokens * ratio), messages=messages)
         case FormChosen():
             return replace(event, tokens=output_tokens(event.tokens, output_ratio))

@@ -32,10 +32,10 @@ class DemoCheck:
 async def check_session(store: Store, conversation: Conversation) -> list[DemoCheck]:
     """Check a session whose script was played to its end."""
     transcript = conversation.session.transcript
-    outputs = outputs_in(transcript.items)
+    outputs = outputs_in(transcript.messages.items)
     recalled = [output for output in outputs if output.recalled and output.ok]
     return [
-        _check_calls(len(outputs), transcript.turns),
+        _check_calls(len(outputs), transcript.messages.turns),
         *_check_rewrites(transcript),
         await _check_totals(store),
         await _check_outputs(store, outputs),
@@ -71,7 +71,12 @@ def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
 
 def _check_cached(transcript: Transcript) -> DemoCheck:
     sweeps = list(transcript.rewrites.sweeps.values())
-    masked = [item for sweep in sweeps for seq in sweep.masked if (item := transcript.item(seq)) is not None]
+    masked = [
+        item
+        for sweep in sweeps
+        for seq in sweep.masked
+        if (item := transcript.messages.item(seq)) is not None
+    ]
     steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
     parts = (
         tr.plural(len(sweeps), "%n time", "%n times"),
@@ -129,7 +134,7 @@ async def _check_totals(store: Store) -> DemoCheck:
 
 
 def _check_window(conversation: Conversation) -> DemoCheck:
-    items = conversation.session.transcript.items
+    items = conversation.session.transcript.messages.items
     unmanaged = sum(item.tokens for item in items)
     used = conversation.window.measure()[1].used
     peak = max(item.event.estimate for item in items if isinstance(item.event, AssistantSpoke))
@@ -165,7 +170,7 @@ async def _check_outputs(store: Store, outputs: list[ToolAnswered]) -> DemoCheck
 async def _check_arguments(store: Store, transcript: Transcript) -> DemoCheck:
     """Read every large argument back and look for it in the call that it was taken from."""
     matching = total = 0
-    for item in transcript.items:
+    for item in transcript.messages.items:
         if not isinstance(item.event, AssistantSpoke):
             continue
         arguments = {call.id: call.arguments for call in item.event.calls}

@@ -127,9 +127,9 @@ class DemoTour:
         composer.set_text(message)
         composer.editor.submitted.emit()
         conversation = self._conversation()
-        turns = conversation.session.transcript.turns
+        turns = conversation.session.transcript.messages.turns
         started_at = time.monotonic()
-        while conversation.is_running or conversation.session.transcript.turns == turns:
+        while conversation.is_running or conversation.session.transcript.messages.turns == turns:
             if conversation.asks:
                 await self._screenshots.capture("approval")
                 conversation.decide(conversation.asks[0].call_id, "once")  # what the sample asks once for
@@ -194,14 +194,14 @@ class DemoTour:
     def _sweeps_in_sight(conversation: Conversation) -> list[int]:
         """Return the sweeps of which a marker stands in the window: a summary may cover all of another's."""
         transcript = conversation.session.transcript
-        raw = {entry.seq for entry in transcript.window_entries() if isinstance(entry, LogItem)}
+        raw = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
         sweeps = transcript.rewrites.sweeps.items()
         return [seq for seq, sweep in sweeps if transcript.can_undo(seq) and not raw.isdisjoint(sweep.masked)]
 
     @staticmethod
     def _folds(conversation: Conversation) -> list[int]:
         """Return the folds that are active in the window."""
-        covers = conversation.session.transcript.covers
+        covers = conversation.session.transcript.window.covers
         return [item.seq for item in covers if isinstance(item.event, FoldMade)]
 
     async def _changed(self, conversation: Conversation, previous: Window) -> Window:
@@ -223,13 +223,13 @@ class DemoTour:
         first_rewrite = min(transcript.rewrites.by_seq)
         answer_seqs = [
             item.seq
-            for item in transcript.items
+            for item in transcript.messages.items
             if isinstance(item.event, AssistantSpoke) and item.seq < first_rewrite
         ]
         navigation.show_event(answer_seqs[-2])
         await self._screenshots.capture("chat-tools")
         largest = max(
-            outputs_in([entry for entry in transcript.window_entries() if isinstance(entry, LogItem)]),
+            outputs_in([entry for entry in transcript.window.entries() if isinstance(entry, LogItem)]),
             key=lambda entry: entry.size,
         )
         navigation.show_cache_entry(largest.digest)
@@ -261,8 +261,12 @@ class DemoTour:
         await self._workspace_controller.new_session()
         await self._send("What is in this folder?")
         await self._screenshots.capture("second-workspace")
-        own_digests = {answer.digest for answer in outputs_in(self._conversation().session.transcript.items)}
-        first_digests = {answer.digest for answer in outputs_in(conversation.session.transcript.items)}
+        own_digests = {
+            answer.digest for answer in outputs_in(self._conversation().session.transcript.messages.items)
+        }
+        first_digests = {
+            answer.digest for answer in outputs_in(conversation.session.transcript.messages.items)
+        }
         foreign_digests = {digest for digest in first_digests if digest} - own_digests
         leaked = [digest for digest in foreign_digests if await other_workspace.store.find(digest)]
         parts = (

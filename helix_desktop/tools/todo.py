@@ -53,7 +53,7 @@ class Todo(UnguardedTool[TodoArguments]):
     def _previous_items(self, call_id: str) -> Sequence[TodoItem]:
         """Return the session's list of before; empty if there is none."""
         refused = {call_id}
-        for item in reversed(self._session.transcript.items if self._session is not None else ()):
+        for item in reversed(self._session.transcript.messages.items if self._session is not None else ()):
             match item.event:
                 case ToolAnswered(call_id=answered, ok=False):
                     refused.add(answered)

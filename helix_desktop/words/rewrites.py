@@ -65,7 +65,7 @@ def sweep_text(sweep: SweepMade, transcript: Transcript, ratio: float) -> str:
 
     What a handover took along is counted in its own figures; beside a note it is a saving of its own.
     """
-    events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
+    events = [item.event for seq in sweep.masked if (item := transcript.messages.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
     pictured = sum(1 for event in events if isinstance(event, UserSpoke))
     contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
@@ -124,7 +124,7 @@ def fold_text(fold: FoldMade, transcript: Transcript, ratio: float) -> str:
         case "condense":
             change = tr("Older notes merged into one")
         case "truncate":
-            messages = translate(transcript.counts(fold.after, fold.upto).text)
+            messages = translate(transcript.messages.counts(fold.after, fold.upto).text)
             change = tr("Removed to fit the context window: {messages}", messages=messages)
         case _:
             change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
@@ -137,7 +137,8 @@ def observations_prepared_text(event: ObservationsMade, transcript: Transcript) 
     if event.reflection:
         return tr.plural(count, "%n merged fact prepared", "%n merged facts prepared")
     prepared = tr.plural(count, "%n fact noted for later", "%n facts noted for later")
-    return f"{prepared} · {tr('from {messages}', messages=transcript.counts(event.after, event.upto).text)}"
+    messages = transcript.messages.counts(event.after, event.upto).text
+    return f"{prepared} · {tr('from {messages}', messages=messages)}"
 
 
 def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, ratio: float) -> str:
@@ -149,7 +150,7 @@ def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, 
         count = len(observations.observations)
         change = tr.plural(count, "Noted facts merged into %n", "Noted facts merged into %n")
     else:
-        counts = transcript.counts(observations.after, observations.upto)
+        counts = transcript.messages.counts(observations.after, observations.upto)
         change = tr("{messages} noted as facts", messages=counts.text)
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
@@ -180,7 +181,7 @@ def excluded_text(event: Excluded, transcript: Transcript, ratio: float) -> str:
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:
     """Return what the user excluded, in a few words."""
     seq = event.targets[0]
-    item = transcript.item(seq)
+    item = transcript.messages.item(seq)
     match item.event if item is not None else transcript.rewrites.by_seq.get(seq):
         case UserSpoke(text=text):
             name = tr("your message “{text}”", text=ellipsize(" ".join(text[:400].split()), _NAME_CAP))
@@ -238,7 +239,7 @@ def _saved_text(tokens: float) -> str:
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:
-    item = transcript.item(seq)
+    item = transcript.messages.item(seq)
     if item is None or not isinstance(item.event, ToolAnswered):
         return f"e{seq}"
     return ellipsize(" ".join(f"{item.event.name} {item.event.target}".split()), _NAME_CAP)

@@ -149,7 +149,7 @@ async def test_the_beginning_of_a_text_is_redacted_where_it_was_cut(store: Store
     key, block = "sk-" + "Ab3dEf6h" * 12, "a line of a template that is pasted\n" * 12
     texts = (f"Fix a.\nexport API_KEY={key}\n{block}", f"Fix b.\nexport API_KEY={key}\n{block}", key[:40])
     events = [recorded_at(seq, UserSpoke(text, 150)) for seq, text in enumerate(texts, 1)]
-    items = Transcript(events).items
+    items = Transcript(events).messages.items
     note = fold_note.render_condensed_note(items, "a" * 64, 1, 100, 4_000, PROFILES["balanced"])
     assert f"{key[:25]}" in note.replace(key, "")
     folded = recorded_at(4, FoldMade(0, 3, note, 9, digest_of(b"index"), 1, 2, 3, "condense"))
@@ -320,7 +320,7 @@ def removed_outputs(text: str, short: str, test: str) -> list[Event]:
 
 def repeating_events(log: list[RecordedEvent], index: str) -> list[RecordedEvent]:
     """Return the events that repeat outputs of a log: notes, names, a handover, a recall, a sweep."""
-    items, digest = Transcript(log).items, digest_of(index.encode())
+    items, digest = Transcript(log).messages.items, digest_of(index.encode())
     note = fold_note.render_fold_note(items, digest, 4)
     brief = fold_note.render_condensed_note(items, digest, 4, 500, 500, PROFILES["balanced"])
     bullet = Bullet(f"The file says: account of Ada Lovelace opened; it is {LONG[:60]}… and northern.", (2,))
@@ -339,7 +339,7 @@ async def test_what_later_texts_repeat_of_a_selected_content_is_redacted(store: 
     events = removed_outputs(RECORD + LONG, SHORT, "test_a")
     log = [recorded_at(seq, event) for seq, event in enumerate(events, 1)]
     removed = tuple(event.digest for event in events[1:4] if isinstance(event, ToolAnswered))
-    index, _ = index_text(Transcript(log).items)
+    index, _ = index_text(Transcript(log).messages.items)
     log += repeating_events(log, index)
     data = [(RECORD + LONG).encode(), SHORT.encode(), b"x" * 9_000, b"other"]
     contents = [make_content(REPEATED, "recall_cached_content"), make_content(index.encode(), kind="index")]
@@ -392,7 +392,7 @@ async def test_what_is_said_of_a_selected_argument_is_redacted(store: Store) -> 
     maskable = mask_arguments(call, 12)
     assert maskable is not None
     log = [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), short=(maskable.call,)))]
-    index, found = index_text(Transcript(log).items)[0], b"e1: row 7 of the plan"
+    index, found = index_text(Transcript(log).messages.items)[0], b"e1: row 7 of the plan"
     log += [
         recorded_at(2, FoldMade(0, 1, "did: write_file", 9, digest_of(index.encode()), 2, 2, 3)),
         output(3, found, found.decode(), name="search_cached_content"),

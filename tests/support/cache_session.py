@@ -64,7 +64,7 @@ class SessionRig:
 
     async def make_index(self, first: int, last: int, *previous: str) -> str:
         """Store an index of some events and earlier indexes; return its digest."""
-        text, _ = index_text(self.transcript.between(first - 1, last), previous)
+        text, _ = index_text(self.transcript.messages.between(first - 1, last), previous)
         content = Content(digest_of(text.encode()), text.encode(), "fold", f"e{first}-e{last}", kind="index")
         await self.store.commit(Commit(self.id, contents=(content,)))
         return content.digest

@@ -113,13 +113,13 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
     standing = {item.seq for item in current.entries if isinstance(item, LogItem)}
     full_digests = _full_digests(current)
     missing: list[str] = []
-    for item in simulator.transcript.items:
+    for item in simulator.transcript.messages.items:
         match item.event:
             case ToolAnswered(digest=digest) if digest and digest not in reachable.digests | full_digests:
                 missing.append(f"output e{item.seq}")
             case AssistantSpoke() as response:
                 missing += _unreachable_texts(item.seq, response, item.seq in standing, reachable)
-                hidden = simulator.transcript.masked | simulator.transcript.rewrites.excluded.keys()
+                hidden = simulator.transcript.window.masked | simulator.transcript.rewrites.excluded.keys()
                 masked = item.seq in hidden or item.seq not in standing
                 short_digests = (
                     {digest for short in response.short for digest in short.digests} if masked else set()

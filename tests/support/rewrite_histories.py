@@ -45,7 +45,7 @@ SeqRange = tuple[int, int]
 def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> SeqRange | None:
     """The events between two legal cuts of the window; None when there are too few."""
     live = [
-        entry for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)
+        entry for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)
     ]
     ends = [0, *cuts.legal_cuts(live)]
     begin, end = sorted((ends[first % len(ends)], ends[last % len(ends)]))
@@ -60,7 +60,7 @@ def fold(simulator: SessionSimulator, seq_range: SeqRange, kind: FoldKind = "fol
     """Record the fold of a stretch; its seq."""
     after, upto = seq_range
     text, entries = build_index_entry(simulator.transcript, after, upto)
-    index, items = simulator.store_content(text), simulator.transcript.between(after, upto)
+    index, items = simulator.store_content(text), simulator.transcript.messages.between(after, upto)
     words = fold_note.render_fold_note(items, index, entries)
     if kind == "condense":
         words = fold_note.render_condensed_note(items, index, entries, 200, 2_000, simulator.policy)
@@ -77,7 +77,7 @@ def observe(simulator: SessionSimulator, seq_range: SeqRange, replaces: tuple[in
     """Record prepared observations of a stretch, or of observations in place; their seq."""
     after, upto = seq_range
     text, entries = build_index_entry(simulator.transcript, after, upto)
-    items = simulator.transcript.between(after, upto)
+    items = simulator.transcript.messages.between(after, upto)
     facts = tuple(
         Observation(DATE_MS + item.seq, 1 + item.seq % 3, f"Fact from e{item.seq}.", (item.seq,))
         for item in items[:4]
@@ -120,7 +120,7 @@ def write_large_file(simulator: SessionSimulator, text: str = "line of a file\n"
 
 def output_seqs(simulator: SessionSimulator) -> list[int]:
     """The seqs of all outputs that have a content."""
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     return [item.seq for item in items if isinstance(item.event, ToolAnswered) and item.event.digest]
 
 

@@ -68,7 +68,9 @@ def prepare_observations(simulator: SessionSimulator) -> int:
 def build_observations(simulator: SessionSimulator, event_range: EventRange) -> ObservationsMade:
     """Build the observations of a range as a terse observer would."""
     transcript = simulator.transcript
-    items = transcript.without_excluded(transcript.between(event_range.after, event_range.upto))
+    items = transcript.window.without_excluded(
+        transcript.messages.between(event_range.after, event_range.upto)
+    )
     text, entries = build_index_entry(transcript, event_range.after, event_range.upto)
     observations = [
         Observation(item.at_ms, 1 + item.seq % 3, f"Something happened at {item.seq}.", (item.seq,))
@@ -121,7 +123,7 @@ def cached_outputs(simulator: SessionSimulator) -> list[LogItem]:
     """The outputs that are cached, in order."""
     return [
         item
-        for item in simulator.transcript.items
+        for item in simulator.transcript.messages.items
         if isinstance(item.event, ToolAnswered) and item.event.digest
     ]
 

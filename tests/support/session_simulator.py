@@ -361,7 +361,7 @@ class SessionSimulator:
     def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
         """Record a sweep that the planner decided."""
         if plan is not None:
-            items = (self.transcript.item(seq) for seq in plan.masked)
+            items = (self.transcript.messages.item(seq) for seq in plan.masked)
             outputs = [item.seq for item in items if item and isinstance(item.event, ToolAnswered)]
             anchors = f"{SWEEP_TITLE} e{outputs[-1]}: name_{outputs[-1]}" if outputs else ""
             if count_tokens(anchors) > plan.saved // 2:
@@ -400,11 +400,11 @@ class SessionSimulator:
 
     def handover_at(self, cut: CutPoint) -> HandoverMade:
         """The handover that the compactor would write there without a model."""
-        latest = self.transcript.handover
+        latest = self.transcript.window.handover
         previous = previous_handover(self.transcript)
         covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)
         uncovered = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
-        fresh = self.transcript.without_excluded(uncovered)
+        fresh = self.transcript.window.without_excluded(uncovered)
         text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
         sections, facts = extractive_handover(fresh, previous), covered_facts(covered)
         ledger = facts.ledger.text(self.policy.ledger_tokens)

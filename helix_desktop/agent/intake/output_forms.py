@@ -55,7 +55,7 @@ class OutputForms:
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
-        item = self._runtime.transcript.item(seq)
+        item = self._runtime.transcript.messages.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
                 _text("This can't be sent in another form."),
@@ -66,7 +66,7 @@ class OutputForms:
                 _text("An image can't be shortened."),
                 _text("Only text can be sent as a preview or an extract."),
             )
-        if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window_entries()):
+        if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window.entries()):
             raise OutputFormUnavailable(
                 _text("This output isn't in the context."),
                 _text("A summary or a note replaced it."),
@@ -136,7 +136,9 @@ class OutputForms:
         if output_text(item, output, transcript) == event.text:
             return ()
         _, gauge = self._rewriter.measure()
-        added_tokens = round((event.tokens + FRAMING_TOKENS - transcript.entry_tokens(item)) * gauge.ratio)
+        added_tokens = round(
+            (event.tokens + FRAMING_TOKENS - transcript.window.entry_tokens(item)) * gauge.ratio
+        )
         tokens_left = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1) - gauge.used
         if added_tokens > max(tokens_left, 0):
             raise OutputFormUnavailable(

@@ -104,7 +104,7 @@ class IntakeGate:
         label = self._runtime.roles.main.info.label
         answers = (
             item.event
-            for item in reversed(self._runtime.transcript.items)
+            for item in reversed(self._runtime.transcript.messages.items)
             if isinstance(item.event, AssistantSpoke)
         )
         times = (answer.duration_ms for answer in answers if answer.model == label and answer.duration_ms)

@@ -136,7 +136,7 @@ class SubagentMonitor:
             phase,
             gauge.used,
             gauge.window,
-            transcript.steps,
+            transcript.messages.steps,
             transcript.title,
             self._call_id,
             self._tool,

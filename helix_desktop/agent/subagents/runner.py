@@ -234,7 +234,7 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
     if ended.how == "failed":
         why = " ".join(part for part in (ended.what, ended.why, ended.details) if part)
         fix = " ".join(part for part in (ended.fix, f"Its log is session {session_id}.") if part)
-        steps = subagent.session.transcript.steps
+        steps = subagent.session.transcript.messages.steps
         usage = SubagentUsage("failed", steps, spent.tokens, spent.cost, spent.estimated)
         raise SubagentFailed("The subagent could not do its task.", session_id, why, fix, usage)
     responses = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]

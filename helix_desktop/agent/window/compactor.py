@@ -248,19 +248,21 @@ class Compactor:
             transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
-        fresh = tuple(transcript.without_excluded(uncovered_messages(transcript, cut.upto, cut.kept_seq)))
+        fresh = tuple(
+            transcript.window.without_excluded(uncovered_messages(transcript, cut.upto, cut.kept_seq))
+        )
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
-        covers, masked = transcript.covers, frozenset(transcript.masked)
-        previous_seq = transcript.handover[0] if transcript.handover else 0
+        covers, masked = transcript.window.covers, frozenset(transcript.window.masked)
+        previous_seq = transcript.window.handover[0] if transcript.window.handover else 0
         previous = previous_handover(transcript)
         words = newest_turn_words(
             transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
         )
-        later = transcript.between(cut.upto, transcript.last_seq)
-        newest_message = transcript.item(cut.kept_seq) if cut.kept_seq else None
+        later = transcript.messages.between(cut.upto, transcript.last_seq)
+        newest_message = transcript.messages.item(cut.kept_seq) if cut.kept_seq else None
         if newest_message is not None:
             later = [newest_message, *later]
-        following = tuple(transcript.without_excluded(later))
+        following = tuple(transcript.window.without_excluded(later))
         return CompactionInput(
             cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces, following
         )
@@ -364,7 +366,7 @@ class Compactor:
         transcript = self._runtime.transcript
         policy, frame = self._runtime.policy, self._runtime.frame
         base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
-        current = base.handover
+        current = base.window.handover
         if (current[0] if current else 0) != event.former or replaces != event.replaces:
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),

@@ -37,7 +37,7 @@ class EarlyRewrites:
         with suppress(HelixError):
             await self._rewriter.apply_due_rewrites()
             self._made_for = conditions, policy
-            self._last_rewrite_seq = self._runtime.transcript.last_rewrite_seq
+            self._last_rewrite_seq = self._runtime.transcript.window.last_rewrite_seq
 
     async def wait(self) -> None:
         """Wait for those that are being made."""
@@ -60,7 +60,10 @@ class EarlyRewrites:
         It does after another model call, rewrite or policy, after new observations or a change of the hold,
         with a cold provider cache, and under pressure.
         """
-        if self._made_for is None or self._last_rewrite_seq != self._runtime.transcript.last_rewrite_seq:
+        if (
+            self._made_for is None
+            or self._last_rewrite_seq != self._runtime.transcript.window.last_rewrite_seq
+        ):
             return False
         conditions, policy = self._made_for
         is_same = conditions == self._conditions() and policy is self._runtime.policy
@@ -68,4 +71,4 @@ class EarlyRewrites:
 
     def _conditions(self) -> _Conditions:
         transcript = self._runtime.transcript
-        return transcript.steps, len(transcript.rewrites.observations), transcript.on_hold
+        return transcript.messages.steps, len(transcript.rewrites.observations), transcript.on_hold

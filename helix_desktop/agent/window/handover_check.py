@@ -49,7 +49,7 @@ async def checked_handover(runtime: SessionRuntime, event: HandoverMade, facts: 
 
 def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
     """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
-    current = transcript.handover
+    current = transcript.window.handover
     if current is None or current[0] != seq:
         raise CompactionRefused(
             _text("The handover wasn't changed."),

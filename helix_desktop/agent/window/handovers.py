@@ -81,7 +81,7 @@ class Handovers:
         ):
             self._job.withdraw_request()
         due = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
-        current = transcript.handover
+        current = transcript.window.handover
         if due is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
             self._start_due(due.cut)
 
@@ -292,14 +292,14 @@ class Handovers:
 
     def _whole_cut(self) -> CutPoint:
         """Return the cut behind every message. Raises CompactionRefused without one."""
-        items = self._runtime.transcript.items
+        items = self._runtime.transcript.messages.items
         if not items:
             raise CompactionRefused(
                 _text("Nothing to summarize yet."),
                 _text("This session has no messages."),
                 _text("Send a message first."),
             )
-        tokens = sum(self._runtime.transcript.entry_tokens(item) for item in items)
+        tokens = sum(self._runtime.transcript.window.entry_tokens(item) for item in items)
         return CutPoint(items[-1].seq, 0, len(items), tokens)
 
     def _cut(self, upto: int) -> CutPoint:
@@ -312,7 +312,7 @@ class Handovers:
             raise CompactionRefused(
                 _text("Nothing to compact yet."),
                 _text("Only the newest message and what was answered last are left; they stay in full.")
-                if runtime.transcript.items
+                if runtime.transcript.messages.items
                 else _text("This session has no messages."),
                 _text("Send a message first."),
             )

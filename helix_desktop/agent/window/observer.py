@@ -141,7 +141,7 @@ class Observer:
         transcript = self._runtime.transcript
         generations = [
             cover
-            for cover in transcript.covers
+            for cover in transcript.window.covers
             if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
         ]
         relevant = [
@@ -149,13 +149,21 @@ class Observer:
         ]
         return ObservationInput(
             event_range,
-            tuple(transcript.without_excluded(transcript.between(event_range.after, event_range.upto))),
-            transcript.covers,
-            frozenset(transcript.masked),
+            tuple(
+                transcript.window.without_excluded(
+                    transcript.messages.between(event_range.after, event_range.upto)
+                )
+            ),
+            transcript.window.covers,
+            frozenset(transcript.window.masked),
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
             tuple(observation.standing_observations(transcript)[-observation_task.KNOWN_FACTS :]),
-            tuple(transcript.without_excluded(transcript.between(event_range.upto, transcript.last_seq))),
-            tuple(transcript.without_excluded(transcript.between(0, event_range.after))),
+            tuple(
+                transcript.window.without_excluded(
+                    transcript.messages.between(event_range.upto, transcript.last_seq)
+                )
+            ),
+            tuple(transcript.window.without_excluded(transcript.messages.between(0, event_range.after))),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
@@ -250,7 +258,7 @@ class Observer:
             index_entries=0,
             tokens=0,
             before=0,
-            messages=transcript.counts(event_range.after, event_range.upto).messages,
+            messages=transcript.messages.counts(event_range.after, event_range.upto).messages,
             model=summary.model,
             reflection=bool(event_range.replaces),
             replaces=event_range.replaces,

@@ -62,7 +62,11 @@ class WindowRewriter:
                 policy, transcript = self._runtime.policy, self._runtime.transcript
                 if policy.enabled and policy.anchor_tokens:
                     self._names.update(transcript)
-                if policy.enabled and policy.fold_after_steps and (item := transcript.item(seq)) is not None:
+                if (
+                    policy.enabled
+                    and policy.fold_after_steps
+                    and (item := transcript.messages.item(seq)) is not None
+                ):
                     self._index_lines.add(item)
                     self._read_ahead(item)
 
@@ -131,7 +135,7 @@ class WindowRewriter:
                 policy,
                 window_size,
                 candidates,
-                transcript.items[0].seq,
+                transcript.messages.items[0].seq,
                 is_cold,
                 self._protected_edges,
             )
@@ -223,13 +227,13 @@ class WindowRewriter:
     async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window_size: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
         transcript = self._runtime.transcript
-        rewrite_seq = transcript.last_rewrite_seq
+        rewrite_seq = transcript.window.last_rewrite_seq
         after, upto = fold_plan.after, fold_plan.upto
         text, entries = build_index_entry(transcript, after, upto, index_lines=self._index_lines)
         content = index_content(text, "fold", f"e{after + 1}-e{upto}")
-        items = transcript.between(after, upto)
-        stated = transcript.without_excluded(items)
-        user_words = transcript.without_excluded(transcript.user_words_between(after, upto))
+        items = transcript.messages.between(after, upto)
+        stated = transcript.window.without_excluded(items)
+        user_words = transcript.window.without_excluded(transcript.messages.user_words_between(after, upto))
         todo_list = transcript.todo_list_between(after, upto)
         note = note_text(
             fold_plan, stated, user_words, content.digest, entries, policy, window_size, todo_list
@@ -255,7 +259,7 @@ class WindowRewriter:
 
         def decide() -> list[Event]:
             return (
-                [event] if transcript.last_rewrite_seq == rewrite_seq else []
+                [event] if transcript.window.last_rewrite_seq == rewrite_seq else []
             )  # else the window is not the one that was counted
 
         return bool(await self._runtime.session.record_decided(decide, [content]))
@@ -266,7 +270,9 @@ class WindowRewriter:
         if not policy.anchor_tokens or fold_plan.how == "truncate":
             return ""
         visible = self._names.visible_in(transcript, fold_plan, note)
-        visible |= self._names.only_in(transcript.excluded_items())  # of what the user left out: never named
+        visible |= self._names.only_in(
+            transcript.window.excluded_items()
+        )  # of what the user left out: never named
         share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE
         max_tokens = min(int(policy.anchor_tokens * share), fold_plan.gain // 2)
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
@@ -277,7 +283,7 @@ class WindowRewriter:
         answers = [
             item
             for seq in plan.masked
-            if (item := transcript.item(seq)) is not None and isinstance(item.event, ToolAnswered)
+            if (item := transcript.messages.item(seq)) is not None and isinstance(item.event, ToolAnswered)
         ]
         if not answers or not policy.anchor_tokens:
             return SweepMade(plan.masked, plan.saved, reason)
@@ -330,7 +336,9 @@ class WindowRewriter:
 
     def _masking(self, seqs: Sequence[int]) -> SweepPlan | None:
         transcript = self._runtime.transcript
-        fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
+        fresh = tuple(
+            seq for seq in seqs if transcript.messages.item(seq) and seq not in transcript.window.masked
+        )
         return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 
     async def truncate(self, tokens: int) -> None:

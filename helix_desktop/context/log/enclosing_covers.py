@@ -12,7 +12,7 @@ from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
 
 def covers_around(transcript: Transcript) -> Mapping[int, int]:
     """Return the rewrites that hold inside a wider one, each with the seq of that one."""
-    rewrites, active = transcript.rewrites, transcript.covers
+    rewrites, active = transcript.rewrites, transcript.window.covers
     in_window = {cover.seq for cover in active}
     covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)
     inner = (cover for cover in covers if cover.seq not in in_window)

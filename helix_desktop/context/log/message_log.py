@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
 
+from helix_desktop.context.log.forks import forked
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -83,7 +84,7 @@ def _between(items: list[LogItem], after: int, upto: int) -> list[LogItem]:
 
 
 class MessageLog:
-    """The messages of a session; only `_append` adds one, and `_drop_after` removes the newest.
+    """The messages of a session.
 
     `user_items` are the user's, `user_words` these and the answers with the user's reply to a question,
     `reported_items` the agent's for which the provider reported its input.
@@ -102,7 +103,8 @@ class MessageLog:
         self._counts: list[MessageCounts] = []  # up to and including each item
         self._steps_beyond: dict[tuple[int, int], int] = {}
 
-    def _append(self, recorded: RecordedEvent, event: MessageEvent) -> LogItem:
+    def append(self, recorded: RecordedEvent, event: MessageEvent) -> LogItem:
+        """Add a message behind the others."""
         tokens = tokens_of(event)
         cumulative = self.total_tokens + tokens
         item = LogItem(
@@ -132,7 +134,7 @@ class MessageLog:
         self._cumulative_full.append(self.full_total_tokens + full_tokens_of(event))
         return item
 
-    def _drop_after(self, seq: int) -> None:
+    def drop_after(self, seq: int) -> None:
         """Drop the messages after an event, as if they had never been sent."""
         count = self.position(seq)
         del self.items[count:], self._seqs[count:], self._counts[count:]
@@ -194,3 +196,7 @@ class MessageLog:
     def full_total_tokens(self) -> int:
         """Return the tokens of all messages, with large outputs in full."""
         return self._cumulative_full[-1] if self._cumulative_full else 0
+
+    def fork(self) -> MessageLog:
+        """Return a copy that can grow without changing this one."""
+        return forked(self)

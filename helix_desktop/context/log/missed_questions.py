@@ -13,7 +13,7 @@ def missed_questions(transcript: Transcript) -> list[Question]:
     A message of the user closes them, and so does a step after them.
     """
     unanswered: set[str] = set()
-    for item in reversed(() if transcript.turn_open else transcript.items):
+    for item in reversed(() if transcript.turn_open else transcript.messages.items):
         match item.event:
             case ToolAnswered(call_id=call_id, outcome="interrupted"):
                 unanswered.add(call_id)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
-from copy import copy
 
 import msgspec
 
+from helix_desktop.context.log.forks import forked
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.files.command_use import is_test_command
@@ -117,11 +117,7 @@ class Staleness:
 
     def fork(self) -> Staleness:
         """Return an independent copy."""
-        copied = copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, list | dict):
-                setattr(copied, name, copy(value))
-        return copied
+        return forked(self)
 
     @property
     def in_work(self) -> dict[int, int]:

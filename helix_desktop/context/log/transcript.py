@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from copy import copy
 from heapq import merge
 from operator import itemgetter
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.forks import forked
+from helix_desktop.context.log.message_log import MessageLog
 from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
-from helix_desktop.context.log.rewrite_state import RewriteEvent
+from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
+from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
-    Cover,
 )
-from helix_desktop.context.log.window_messages import WindowMessages
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, delegated_spending, spending_of
 from helix_desktop.domain.effort import Effort, SentEffort
@@ -71,11 +71,12 @@ from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.todo import TodoList
 
 
-class Transcript(WindowMessages):
+class Transcript:
     """The state of a session after its events so far; only `apply` changes it."""
 
     def __init__(self, events: Iterable[RecordedEvent] = ()) -> None:
-        super().__init__()
+        self.messages, self.rewrites = MessageLog(), RewriteState()
+        self.window = WindowEntries(self.messages, self.rewrites)
         self.title, self.parent = "", ""
         self.origin: HandoverMade | None = None  # of the session that this one continues
         self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
@@ -208,8 +209,7 @@ class Transcript(WindowMessages):
             self.opening_seq, self._opening = seq, event.texts
             return
         added = AddedInstructions(seq, event)
-        self.added_instructions.append(added)
-        self._add_entry(added)
+        self.window.add_instructions(added)
 
     def _apply_queue_event(self, seq: int, event: MessageQueued | QueueChanged) -> None:
         if isinstance(event, MessageQueued):
@@ -233,18 +233,19 @@ class Transcript(WindowMessages):
             self.was_stopped = event.how == "stopped"
             return
         self._begin_turn()
-        if self.items and self.items[-1].seq > event.after:
-            self._drop_after(event.after)
+        items = self.messages.items
+        if items and items[-1].seq > event.after:
+            self.messages.drop_after(event.after)
             self._find_mode_note()
-            messages = ((item.seq, item.event) for item in self.items)
+            messages = ((item.seq, item.event) for item in items)
             self.staleness = Staleness(merge(messages, self.staleness.file_changes, key=itemgetter(0)))
         self.changed_from = min(self.changed_from, event.after + 1)
-        self._arrange()
+        self.window.rearrange()
 
     def _find_mode_note(self) -> None:
         """Find the newest note on a mode again: the message that carried it may have been dropped."""
         self._announced_mode, self._mode_note_seq = "ask", 0
-        for item in reversed(self.user_items):
+        for item in reversed(self.messages.user_items):
             event = item.event
             if isinstance(event, UserSpoke) and announces_mode(event.note, event.mode):
                 self._announced_mode, self._mode_note_seq = event.mode, item.seq
@@ -268,14 +269,14 @@ class Transcript(WindowMessages):
     def _add_message(self, recorded: RecordedEvent, event: MessageEvent) -> None:
         match event:
             case UserSpoke(queued=queued, steered=steered, mode=mode, note=note):
-                self.turns += not steered
+                self.messages.turns += not steered
                 self.place = self.place.after(event)
                 self._begin_turn()
                 self.queued_messages.pop(queued, None)
                 if announces_mode(note, mode):
                     self._announced_mode, self._mode_note_seq = mode, recorded.seq
             case AssistantSpoke(calls=calls, model=model, cache_lifetime_s=cache_lifetime_s):
-                self.steps += 1
+                self.messages.steps += 1
                 self.cache_lifetime_s = cache_lifetime_s
                 self._changes = [change for change in self._changes if 0 < event.sent_after < change[0]]
                 self.changed_from = min([recorded.seq, *(first for _, first in self._changes)])
@@ -289,15 +290,10 @@ class Transcript(WindowMessages):
                     self.recall_counts[recalled] += 1
                     self.newest_recall_seqs[recalled] = recorded.seq
         self.staleness.apply(recorded.seq, event)
-        item = self._append(recorded, event)
-        self._add_entry(item)
+        self.window.add(self.messages.append(recorded, event))
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
-        self._forget_sums()
-        if isinstance(rewrite, SweepMade):
-            self._mask(rewrite, lambda: self.rewrites.apply(recorded.seq, rewrite))
-        else:
-            self.rewrites.apply(recorded.seq, rewrite)
+        self.window.apply(recorded, rewrite)
         match rewrite:
             case HandoverMade(revises=seq) if seq:
                 pass  # nothing was compacted
@@ -308,16 +304,8 @@ class Transcript(WindowMessages):
                     self.origin = rewrite
             case Undone() | Redone():
                 self.last_compaction_at_ms = recorded.at
-        self.last_rewrite_seq = recorded.seq
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])
-        if isinstance(rewrite, FoldMade):
-            self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
-        elif isinstance(rewrite, FormChosen | Excluded):
-            self._window_tokens = self._maskable_items = None
-            self.last_rearranging_seq = recorded.seq
-        elif not isinstance(rewrite, SweepMade):
-            self.rearrange()
 
     @property
     def announced_mode(self) -> PermissionMode | str:
@@ -327,12 +315,12 @@ class Transcript(WindowMessages):
         note, until an undo brings it back. A mask does not hide a note.
         """
         seq = self._mode_note_seq
-        is_known = self._announced_mode == "ask" or self._is_shown(seq) or self._is_mode_repeated(seq)
+        is_known = self._announced_mode == "ask" or self.window.shows(seq) or self._is_mode_repeated(seq)
         return self._announced_mode if is_known else UNKNOWN_MODE
 
     def _is_mode_repeated(self, seq: int) -> bool:
         """Return True if what stands for a message in the window repeats its note on the mode."""
-        cover, item = self.cover_of(seq), self.item(seq)
+        cover, item = self.window.cover_of(seq), self.messages.item(seq)
         if cover is None or item is None or not self.rewrites.excluded.keys().isdisjoint((seq, cover.seq)):
             return False
         if isinstance(cover.event, FoldMade):
@@ -349,21 +337,21 @@ class Transcript(WindowMessages):
 
         A step that called tools stays with its answers: the model has to know what it changed.
         """
-        if not self.unfinished_end_seq or not self.items:
+        items = self.messages.items
+        if not self.unfinished_end_seq or not items:
             return None
-        last = self.items[-1]
+        last = items[-1]
         if isinstance(last.event, AssistantSpoke) and not last.event.calls:
-            last = self.items[-2]
+            last = items[-2]
         return TurnRetried(self.unfinished_end_seq, last.seq)
 
     def fork(self) -> Transcript:
         """Return a copy to which further events can be applied without changing this one."""
-        copied = copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, list | dict):
-                setattr(copied, name, copy(value))
-        copied.rewrites, copied.staleness = self.rewrites.fork(), self.staleness.fork()
-        return copied
+        fork = forked(self)
+        fork.messages, fork.rewrites = self.messages.fork(), self.rewrites.fork()
+        fork.window = self.window.fork(fork.messages, fork.rewrites)
+        fork.staleness = self.staleness.fork()
+        return fork
 
     @property
     def first_parent(self) -> str:
@@ -442,12 +430,12 @@ class Transcript(WindowMessages):
     @property
     def standing_texts(self) -> Mapping[tuple[str, str], StandingText]:
         """Return the environment and the instructions in force, by what they are about."""
-        added = (entry.event.text for entry in self.added_instructions)
+        added = (entry.event.text for entry in self.window.added_instructions)
         return {text.key: text for text in (*(self.opening or ()), *added)}
 
     def rewritten_after(self, seq: int) -> int:
         """Return `seq`, the last event before a request, if the window was rewritten since; else 0."""
-        return seq if self.last_rewrite_seq > seq else 0
+        return seq if self.window.last_rewrite_seq > seq else 0
 
     def can_undo(self, seq: int) -> bool:
         """Return True if that seq is an active rewrite."""

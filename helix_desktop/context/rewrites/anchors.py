@@ -60,10 +60,10 @@ class IdentifierIndex:
 
     def update(self, transcript: Transcript) -> None:
         """Read the messages that were added since the last time; all again if some were dropped."""
-        items = transcript.items
+        items = transcript.messages.items
         start = max(0, len(items) - _LOOK_BACK)
         if self._last is not None:
-            position = transcript.position(self._last.seq)
+            position = transcript.messages.position(self._last.seq)
             if position and items[position - 1] is self._last:
                 start = max(start, position)
             else:
@@ -135,8 +135,8 @@ class IdentifierIndex:
         """
         names: list[Iterable[str]] = [self._of_note(transcript, plan, note)] if plan is not None else []
         (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
-        masked, excluded = transcript.masked, transcript.rewrites.excluded
-        for entry in transcript.window_entries():
+        masked, excluded = transcript.window.masked, transcript.rewrites.excluded
+        for entry in transcript.window.entries():
             if isinstance(entry, LogItem):
                 seq = entry.seq
                 if after < seq <= upto or seq >= before:
@@ -161,7 +161,7 @@ class IdentifierIndex:
         """Return the identifiers of each part of a note, a handover or the observations."""
         if isinstance(block.event, FoldMade):
             return [self._of_note(transcript, block.event, block.event.text)]
-        summaries = [cover.event for cover in transcript.included_covers(block)]
+        summaries = [cover.event for cover in transcript.window.included_covers(block)]
         ended = ended_observations(event for event in summaries if isinstance(event, ObservationsMade))
         texts = chain.from_iterable(_texts_of_summary(event, ended) for event in summaries)
         return [*map(self._read, texts)]
@@ -172,7 +172,7 @@ class IdentifierIndex:
         if names is None:
             if fold.how == "fold":
                 in_line = names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
-                parts = map(self._names_in_note, transcript.between(fold.after, fold.upto))
+                parts = map(self._names_in_note, transcript.messages.between(fold.after, fold.upto))
             else:  # most of its lines stood in the condensed note before it
                 in_line, parts = (), map(self._read, note.split("\n"))
             names = self._by_text[note] = tuple({*in_line, *chain.from_iterable(parts)})
@@ -203,9 +203,9 @@ class IdentifierIndex:
         Every message of the log must have been read.
         """
         also_masked = set(seqs)
-        items = (item for seq in also_masked if (item := transcript.item(seq)) is not None)
+        items = (item for seq in also_masked if (item := transcript.messages.item(seq)) is not None)
         hidden = set(chain.from_iterable(map(self._of_item, items)))
-        left_out = self.only_in(transcript.excluded_items())
+        left_out = self.only_in(transcript.window.excluded_items())
         # The newest messages are most of the window: what they name was last seen in them.
         newest = _whole_from(transcript, also_masked)
         hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked, before=newest))
@@ -242,9 +242,9 @@ def _put_last(places: dict[str, LogItem], names: Sequence[str], item: LogItem) -
 
 def _whole_from(transcript: Transcript, also_masked: Set[int]) -> int:
     """Return the event from which on each message stands in the window with its content."""
-    upto = max((cover.upto for cover in transcript.covers), default=0)
-    masked, excluded, start = transcript.masked, transcript.rewrites.excluded, 1 << 62
-    for item in reversed(transcript.items):
+    upto = max((cover.upto for cover in transcript.window.covers), default=0)
+    masked, excluded, start = transcript.window.masked, transcript.rewrites.excluded, 1 << 62
+    for item in reversed(transcript.messages.items):
         seq = item.seq
         if seq <= upto or seq in masked or seq in also_masked or seq in excluded:
             break

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     LogItem,
@@ -18,7 +19,6 @@ from helix_desktop.context.log.window_layout import (
     edges_of,
     newest_instructions,
 )
-from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
@@ -82,7 +82,7 @@ def due_folds(
     if not (policy.enabled and policy.fold_after_steps):
         return []
     least = policy.fold_least // 4 if is_cold else policy.fold_least
-    if transcript.wordless_tokens(*_protected_tail(transcript, policy)) < least:  # no fold frees more
+    if transcript.window.wordless_tokens(*_protected_tail(transcript, policy)) < least:  # no fold frees more
         return []
     runs = _foldable_runs(transcript, policy, edges)
     names = sum(names_line_tokens(policy, run.gain) for run in runs)
@@ -107,10 +107,10 @@ def _pays_off(
 ) -> bool:
     waited = sum(freed * _waited_steps(transcript, policy, item) for run in runs for item, freed in run.items)
     rent = CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
-    behind = transcript.tokens_from(runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
-    price = rewrite_price(transcript.window_tokens[0], window_size)
+    behind = transcript.window.tokens_from(runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
+    price = rewrite_price(transcript.window.tokens[0], window_size)
     if rewritten_from_seq:
-        return rent >= price * (behind - transcript.tokens_from(rewritten_from_seq))
+        return rent >= price * (behind - transcript.window.tokens_from(rewritten_from_seq))
     if sweep_plan is not None:
         rent += sweep_plan.rent
         behind -= sweep_plan.saved
@@ -121,7 +121,7 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
     spared = _places_in_work(transcript, policy)
-    edges = sorted({*edges, *edges_of(transcript.covers)})
+    edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
     for entry in _old_entries(transcript, policy, spared):
         stays = isinstance(entry, LogItem) and (entry.seq == newest or _place(entry) in spared)
@@ -141,7 +141,7 @@ def _old_entries(
 ) -> list[WindowEntry]:
     """Return the entries before the protected tail and the `spared` steps near it, in closed steps."""
     last_step, last_cumulative = _protected_tail(transcript, policy)
-    live = transcript.window_entries()
+    live = transcript.window.entries()
     end = len(live)
     for position in range(len(live) - 1, -1, -1):  # what is protected is the shorter part
         entry = live[position]
@@ -161,7 +161,10 @@ def _old_entries(
 
 def _protected_tail(transcript: Transcript, policy: ContextPolicy) -> tuple[int, int]:
     """Return the last model call, and the last token of the log, that lie before the protected tail."""
-    return transcript.steps - policy.fold_after_steps, transcript.total_tokens - policy.protect_tokens
+    return (
+        transcript.messages.steps - policy.fold_after_steps,
+        transcript.messages.total_tokens - policy.protect_tokens,
+    )
 
 
 def _place(item: LogItem) -> tuple[int, bool]:
@@ -172,11 +175,11 @@ def _place(item: LogItem) -> tuple[int, bool]:
 def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[int, bool]]:
     """Return where messages are that sweeps spare because the running turn works on them."""
     in_work = WorkingSet.of(transcript, policy)
-    items = (transcript.item(seq) for seq in in_work.seqs.keys() - transcript.masked)
+    items = (transcript.messages.item(seq) for seq in in_work.seqs.keys() - transcript.window.masked)
     return {
         _place(item)
         for item in items
-        if item is not None and in_work.protected_until(item, transcript, policy) > transcript.steps
+        if item is not None and in_work.protected_until(item, transcript, policy) > transcript.messages.steps
     }
 
 
@@ -186,13 +189,13 @@ def _is_answer(entry: WindowEntry) -> bool:
 
 def _waited_steps(transcript: Transcript, policy: ContextPolicy, item: LogItem) -> int:
     """Return the model calls that a message has waited to be folded."""
-    by_distance = transcript.step_beyond(item, policy.protect_tokens) or transcript.steps
+    by_distance = transcript.messages.step_beyond(item, policy.protect_tokens) or transcript.messages.steps
     since = max(item.step + policy.fold_after_steps, by_distance)
-    return transcript.steps - since + 1
+    return transcript.messages.steps - since + 1
 
 
 def _newest_user_seq(transcript: Transcript) -> int:
-    return transcript.user_items[-1].seq if transcript.user_items else 0
+    return transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
 
 
 def _undone_folds(transcript: Transcript) -> list[FoldMade]:
@@ -206,21 +209,21 @@ def _item_gain(transcript: Transcript, item: LogItem) -> int:
     if item.seq in transcript.rewrites.pinned:
         return -PINNED_LABEL_TOKENS
     line = PHRASE_TOKENS if isinstance(item.event, ToolAnswered) else 2
-    return max(0, transcript.entry_tokens(item) - item.word_tokens - line)
+    return max(0, transcript.window.entry_tokens(item) - item.word_tokens - line)
 
 
 def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
     """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay."""
-    stood, newest = 0, newest_instructions(transcript.added_instructions)
-    for entry in transcript.window_entries():
+    stood, newest = 0, newest_instructions(transcript.window.added_instructions)
+    for entry in transcript.window.entries():
         if isinstance(entry, AddedInstructions):
             leaves = plan.after < entry.seq <= plan.upto and entry.seq not in newest
-            stood += transcript.entry_tokens(entry) if leaves else 0
+            stood += transcript.window.entry_tokens(entry) if leaves else 0
         elif isinstance(entry, LogItem) and plan.after < entry.seq <= plan.upto:
             pinned = entry.seq in transcript.rewrites.pinned
-            stood += -PINNED_LABEL_TOKENS if pinned else transcript.entry_tokens(entry)
+            stood += -PINNED_LABEL_TOKENS if pinned else transcript.window.entry_tokens(entry)
         elif isinstance(entry, SummaryBlock) and plan.after < entry.upto <= plan.upto:
-            stood += transcript.entry_tokens(entry)
+            stood += transcript.window.entry_tokens(entry)
     return stood - tokens - FRAMING_TOKENS
 
 
@@ -231,7 +234,7 @@ def due_condensation(
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
     notes = _notes_and_user_messages(transcript)
-    cap, tokens = policy.condense_at * window_size, [transcript.entry_tokens(entry) for entry in notes]
+    cap, tokens = policy.condense_at * window_size, [transcript.window.entry_tokens(entry) for entry in notes]
     if sum(tokens) <= cap:
         return None
     kept_tokens, count = 0, len(notes)
@@ -257,9 +260,12 @@ def condensed_tokens(policy: ContextPolicy, window_size: int) -> int:
 
 def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
     """Return the notes of folds and, up to the last of them, the user's messages but their newest one."""
-    newest, last = _newest_user_seq(transcript), transcript.covers[-1].upto if transcript.covers else 0
+    newest, last = (
+        _newest_user_seq(transcript),
+        transcript.window.covers[-1].upto if transcript.window.covers else 0,
+    )
     found: list[WindowEntry] = []
-    for entry in transcript.window_entries():
+    for entry in transcript.window.entries():
         if isinstance(entry, LogItem):
             if entry.seq > last:
                 break
@@ -278,9 +284,9 @@ def _segments(
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
     spared = _places_in_work(transcript, policy)
-    edges = (*edges, *edges_of(transcript.covers))
+    edges = (*edges, *edges_of(transcript.window.covers))
     segments: list[list[LogItem | SummaryBlock]] = [[]]
-    for entry in transcript.window_entries():
+    for entry in transcript.window.entries():
         if isinstance(entry, PinnedCopy | AddedInstructions):
             continue
         is_old = isinstance(entry, SummaryBlock) and entry.seq in old
@@ -314,9 +320,11 @@ def _condensation(
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
     budget = user_text_budget(policy.user_text_tokens, window_size)
-    new = newest_texts_tokens(transcript.users_between(after, upto), budget)
+    new = newest_texts_tokens(transcript.messages.users_between(after, upto), budget)
     new += condensed_tokens(policy, window_size) + policy.ledger_tokens
-    return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
+    return FoldPlan(
+        after, upto, sum(transcript.window.entry_tokens(item) for item in segment) - new, "condense"
+    )
 
 
 def is_fold_note(entry: WindowEntry) -> bool:

@@ -92,7 +92,7 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy, window_size: in
     `room` is what the session can grow until it is summarized, by our count. Slow in a full window:
     call it in a thread.
     """
-    if not (policy.enabled and transcript.items) or transcript.on_hold:
+    if not (policy.enabled and transcript.messages.items) or transcript.on_hold:
         return NOTHING_DUE
     average = average_call(transcript)
     ready = sweep.sweep_with_rewrite(transcript, policy)
@@ -107,13 +107,13 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy, window_size: in
 
 def average_call(transcript: Transcript) -> AverageCall:
     """Return what a model call of this session takes on average, of the newest."""
-    first = max(1, transcript.steps - _SAMPLED_CALLS + 1)
+    first = max(1, transcript.messages.steps - _SAMPLED_CALLS + 1)
     newest = []
-    for item in reversed(transcript.items):
+    for item in reversed(transcript.messages.items):
         if item.step < first:
             break
         newest.append(item)
-    calls = max(1, transcript.steps - first + 1)
+    calls = max(1, transcript.messages.steps - first + 1)
     outputs = [item for item in newest if isinstance(item.event, ToolAnswered)]
     answers = [item for item in newest if isinstance(item.event, AssistantSpoke)]
     tokens = sum(item.tokens for item in outputs)
@@ -135,7 +135,7 @@ def _next_rewrite(
         )
         folds = fold.due_folds(ahead, policy, window_size, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
-            grown = ahead.window_tokens[0] - transcript.window_tokens[0]
+            grown = ahead.window.tokens[0] - transcript.window.tokens[0]
             return msgspec.structs.replace(_as_rewrite(ahead, policy, folds, ready, calls), grown=grown)
         add_call(ahead, average)
     return None
@@ -149,8 +149,8 @@ def _as_rewrite(
     freed = [*(plan.gain for plan in folds), sweep.tokens_saved(transcript, outside)]
     saved = sum(tokens - sweep.names_line_tokens(policy, tokens) for tokens in freed)
     first = min([*(plan.after + 1 for plan in folds), *outside])
-    items = transcript.between(first - 1, transcript.last_seq)
-    resent = transcript.tokens_from(items[0].seq) - saved if items else 0
+    items = transcript.messages.between(first - 1, transcript.last_seq)
+    resent = transcript.window.tokens_from(items[0].seq) - saved if items else 0
     return NextRewrite(calls, saved, max(0, resent), bool(folds))
 
 

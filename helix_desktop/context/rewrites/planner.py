@@ -8,8 +8,8 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, newest_instructions
-from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep
 from helix_desktop.context.rewrites.sweep import SweepPlan
@@ -89,14 +89,14 @@ def sweep_all(
 
 def sweep_images(transcript: Transcript, include_newest: bool = False) -> SweepPlan | None:
     """Return a sweep of the user's images; those of the newest message only with `include_newest`."""
-    last = transcript.user_items[-1].seq if transcript.user_items else 0
+    last = transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
     masked = tuple(seq for seq in sweep.image_messages(transcript) if include_newest or seq != last)
     return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
 
 
 def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: str, now_ms: int) -> bool:
     """Return True if the provider caches nothing of this conversation: idle too long, or another model."""
-    if not transcript.steps:
+    if not transcript.messages.steps:
         return False
     idle = now_ms - transcript.last_answer_at_ms
     lifetime_s = transcript.cache_lifetime_s or policy.cache_ttl_s
@@ -183,7 +183,7 @@ def least_gain_on_request(policy: ContextPolicy, gauge: UsageGauge) -> float:
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
     """Return the tokens a handover at this cut should free, by the deterministic bounds of its parts."""
     current_tokens = 0
-    if transcript.handover is not None:
+    if transcript.window.handover is not None:
         current_tokens = handover_tokens(transcript, policy, gauge.window) - FRAMING_TOKENS
     added_tokens = SUMMARY_TOKENS + policy.ledger_tokens
     added_tokens += user_text_tokens(
@@ -191,7 +191,7 @@ def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: Usage
     )
     added_tokens += _pinned_tokens(transcript, cut.upto)
     budget = user_text_budget(policy.user_text_tokens, gauge.window)
-    words = (transcript.item(seq) for seq in newest_turn_words(transcript, cut.upto, budget))
+    words = (transcript.messages.item(seq) for seq in newest_turn_words(transcript, cut.upto, budget))
     added_tokens += sum(item.word_tokens for item in words if item is not None)
     left_out = cut.tokens + current_tokens + _replaced_instruction_tokens(transcript, cut.upto)
     return round((left_out - added_tokens) * gauge.ratio)
@@ -199,12 +199,12 @@ def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: Usage
 
 def _replaced_instruction_tokens(transcript: Transcript, upto: int) -> int:
     """Return the tokens of instructions up to `upto` that newer ones replaced: a handover leaves them out."""
-    if not transcript.added_instructions:
+    if not transcript.window.added_instructions:
         return 0
-    newest = newest_instructions(transcript.added_instructions)
+    newest = newest_instructions(transcript.window.added_instructions)
     return sum(
-        transcript.entry_tokens(entry)
-        for entry in transcript.window_entries()
+        transcript.window.entry_tokens(entry)
+        for entry in transcript.window.entries()
         if isinstance(entry, AddedInstructions) and entry.seq <= upto and entry.seq not in newest
     )
 
@@ -214,8 +214,10 @@ def _pinned_tokens(transcript: Transcript, upto: int) -> int:
     pinned = transcript.rewrites.pinned
     if not pinned:
         return 0
-    raw = (item for item in transcript.window_entries() if isinstance(item, LogItem) and item.seq <= upto)
-    return sum(transcript.entry_tokens(item) + PINNED_LABEL_TOKENS for item in raw if item.seq in pinned)
+    raw = (item for item in transcript.window.entries() if isinstance(item, LogItem) and item.seq <= upto)
+    return sum(
+        transcript.window.entry_tokens(item) + PINNED_LABEL_TOKENS for item in raw if item.seq in pinned
+    )
 
 
 def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:
@@ -268,7 +270,9 @@ def observation_savings(
     """Return the tokens that observing this range, or refining it, should free."""
     if event_range.replaces:
         return event_range.tokens * _REFINED_SHARE * gauge.ratio
-    words = sum(item.word_tokens for item in transcript.users_between(event_range.after, event_range.upto))
+    words = sum(
+        item.word_tokens for item in transcript.messages.users_between(event_range.after, event_range.upto)
+    )
     added = policy.ledger_tokens + OBSERVATION_TOKENS
     added += min(words, user_text_budget(policy.user_text_tokens, gauge.window))
     return (event_range.tokens - added) * gauge.ratio

@@ -22,7 +22,7 @@ def forecast_summary(
 
     Its time grows with the window: call it off the UI thread.
     """
-    if not (policy.enabled and transcript.items) or transcript.on_hold:
+    if not (policy.enabled and transcript.messages.items) or transcript.on_hold:
         return None
     gauge = measure_next_request(transcript, policy, frame)
     observed = planner.observation_due(transcript, policy, gauge, now_ms)
@@ -39,7 +39,9 @@ def forecast_summary(
         return None
     after = gauge.used - planner.expected_savings(ahead, policy, gauge, plan.cut)
     unchanged = round((frame.fixed_tokens + ahead.opening_tokens) * gauge.ratio)
-    previous = ahead.handover[1].tokens if ahead.handover is not None else 0  # it is updated, so it is read
+    previous = (
+        ahead.window.handover[1].tokens if ahead.window.handover is not None else 0
+    )  # it is updated, so it is read
     read = round((plan.cut.tokens + previous) * gauge.ratio)
     return SummaryForecast("handover", gauge.used, after, max(0, after - unchanged), read)
 
@@ -50,8 +52,8 @@ def _of_observations(
     saved = round(planner.observation_savings(transcript, policy, gauge, event_range))
     if saved <= 0:  # in a small window their bound is larger than what they replace
         return None
-    items = transcript.between(event_range.after, event_range.upto)
-    resent = round(transcript.tokens_from(items[0].seq) * gauge.ratio) if items else 0
+    items = transcript.messages.between(event_range.after, event_range.upto)
+    resent = round(transcript.window.tokens_from(items[0].seq) * gauge.ratio) if items else 0
     after = gauge.used - saved
     fresh = min(after, max(0, resent - saved))
     read = round(event_range.tokens * gauge.ratio)

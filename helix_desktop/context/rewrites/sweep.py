@@ -49,8 +49,8 @@ class WorkingSet(msgspec.Struct, frozen=True):
         seqs = transcript.worked_on
         max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
         newest: set[int] = set()
-        for seq in sorted(seqs.keys() - transcript.masked, reverse=True):
-            item = transcript.item(seq)
+        for seq in sorted(seqs.keys() - transcript.window.masked, reverse=True):
+            item = transcript.messages.item(seq)
             max_tokens -= item.tokens if item is not None else 0
             if max_tokens < 0:
                 break
@@ -66,9 +66,9 @@ class WorkingSet(msgspec.Struct, frozen=True):
         least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
         by_age = item.step + max(_IN_WORK_FACTOR * policy.protect_steps, least_steps)
         if item.seq in self.newest:
-            worker = transcript.item(self.seqs[item.seq]) or item
+            worker = transcript.messages.item(self.seqs[item.seq]) or item
             return max(by_age, worker.step + policy.fold_after_steps)
-        by_distance = transcript.step_beyond(item, _IN_WORK_FACTOR * policy.protect_tokens)
+        by_distance = transcript.messages.step_beyond(item, _IN_WORK_FACTOR * policy.protect_tokens)
         return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
 
 
@@ -96,12 +96,12 @@ def sweep_candidates(
     candidates = []
     in_work = WorkingSet.of(transcript, policy)
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
-    min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
+    min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - min_steps
     pinned = transcript.rewrites.pinned
-    for item in transcript.maskable_items:
+    for item in transcript.window.maskable_items:
         if item.step > last_step:
             continue
-        saving = transcript.masking_savings(item)
+        saving = transcript.window.masking_savings(item)
         if saving < min_saving or item.seq in pinned:
             continue
         since = (
@@ -109,8 +109,8 @@ def sweep_candidates(
             if protected_steps is None
             else _closed_since(item, transcript)
         )
-        if since is not None and since <= transcript.steps:
-            candidates.append(SweepCandidate(item.seq, saving, transcript.steps - since))
+        if since is not None and since <= transcript.messages.steps:
+            candidates.append(SweepCandidate(item.seq, saving, transcript.messages.steps - since))
     return candidates
 
 
@@ -118,14 +118,14 @@ def image_messages(transcript: Transcript) -> tuple[int, ...]:
     """Return the seqs of user messages whose images could be shown as text and hash, oldest first."""
     user_items = (
         item
-        for item in transcript.window_entries()
+        for item in transcript.window.entries()
         if isinstance(item, LogItem) and isinstance(item.event, UserSpoke)
     )
-    return tuple(item.seq for item in user_items if transcript.masking_savings(item) > 0)
+    return tuple(item.seq for item in user_items if transcript.window.masking_savings(item) > 0)
 
 
 def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
-    is_open = isinstance(item.event, AssistantSpoke) and item.step == transcript.steps
+    is_open = isinstance(item.event, AssistantSpoke) and item.step == transcript.messages.steps
     return None if is_open and transcript.open_calls else item.step
 
 
@@ -153,7 +153,7 @@ def _eligible_since(
         return in_work.protected_until(item, transcript, policy)
     least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
     by_age = item.step + max(policy.protect_steps, least_steps)
-    by_distance = transcript.step_beyond(item, policy.protect_tokens)
+    by_distance = transcript.messages.step_beyond(item, policy.protect_tokens)
     return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
 
 
@@ -200,8 +200,8 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, win
     saved = plan.saved - names
     if saved < policy.sweep_min:
         return False
-    resent = transcript.tokens_from(plan.masked[0]) - saved
-    price = rewrite_price(transcript.window_tokens[0], window_size) * resent
+    resent = transcript.window.tokens_from(plan.masked[0]) - saved
+    price = rewrite_price(transcript.window.tokens[0], window_size) * resent
     price += CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
 
@@ -229,5 +229,5 @@ def rent_so_far(candidates: list[SweepCandidate]) -> float:
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:
     """Return the tokens that masking these messages saves."""
-    items = (item for seq in seqs if (item := transcript.item(seq)) is not None)
-    return sum(transcript.masking_savings(item) for item in items)
+    items = (item for seq in seqs if (item := transcript.messages.item(seq)) is not None)
+    return sum(transcript.window.masking_savings(item) for item in items)

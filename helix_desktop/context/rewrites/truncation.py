@@ -18,10 +18,10 @@ def plan_truncations(transcript: Transcript, tokens: int) -> list[FoldPlan]:
     Summaries, pins, first and newest user message stay. Each ends at a legal cut point. The newest step
     stays: without it the agent would repeat it.
     """
-    live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
+    live = [entry for entry in transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)]
     preserved = _preserved_positions(live)
     end = _end_of_truncation(transcript, live, preserved, tokens)
-    edges = edges_of(transcript.covers)
+    edges = edges_of(transcript.window.covers)
     stretches: list[list[LogItem | SummaryBlock]] = [[]]
     for position, entry in enumerate(live[:end]):
         if position in preserved:
@@ -39,7 +39,7 @@ def _end_of_truncation(
 ) -> int:
     """Return the first legal cut before which enough can be left out; the last one if none has enough."""
     freed = [
-        0 if position in preserved else transcript.entry_tokens(entry) * _FREED_SHARE
+        0 if position in preserved else transcript.window.entry_tokens(entry) * _FREED_SHARE
         for position, entry in enumerate(entries)
     ]
     before = [0.0, *accumulate(freed)]
@@ -63,7 +63,7 @@ def _preserved_positions(entries: list[LogItem | SummaryBlock]) -> set[int]:
 def _truncation(transcript: Transcript, entries: list[LogItem | SummaryBlock]) -> FoldPlan:
     first, last = entries[0], entries[-1]
     return FoldPlan(
-        first.after, last.upto, sum(map(transcript.entry_tokens, entries)) - _NOTE_TOKENS, "truncate"
+        first.after, last.upto, sum(map(transcript.window.entry_tokens, entries)) - _NOTE_TOKENS, "truncate"
     )
 
 

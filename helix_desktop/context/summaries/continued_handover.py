@@ -102,7 +102,7 @@ def continued_title(title: str, titles: Container[str]) -> str:
 
 def _preview(transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverMade | None:
     preview = preview_handover(transcript, policy, window_size)
-    if not transcript.items:
+    if not transcript.messages.items:
         return None
     return HandoverMade(
         upto=preview.upto,
@@ -168,11 +168,11 @@ def _quotes(
     quotes = [*inherited_quotes(transcript, handover, cap, window_size)]
     quotes += [Quote("user", text, tokens) for _, text, tokens in own]
     quoted, answer_seq = {seq for seq, _, _ in own}, 0
-    instruction = transcript.item(handover.kept)  # it stays in the other window as a message
+    instruction = transcript.messages.item(handover.kept)  # it stays in the other window as a message
     if instruction is not None and isinstance(instruction.event, UserSpoke):
         quotes.append(Quote("user", instruction.event.text, instruction.event.tokens))
-    covered = [item for item in transcript.items if item.seq <= handover.upto]
-    covered = transcript.without_excluded(reversed(covered))
+    covered = [item for item in transcript.messages.items if item.seq <= handover.upto]
+    covered = transcript.window.without_excluded(reversed(covered))
     newest = next(
         (item for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text), None
     )

@@ -62,16 +62,16 @@ def available_cuts(
 
 
 def _cuts(transcript: Transcript, keep_tokens: int, in_newest_turn: bool) -> Iterator[CutPoint]:
-    live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
+    live = [entry for entry in transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)]
     live = [entry for entry in live if not isinstance(entry.event, HandoverMade)]
     newest = _newest_user_position(live, include_steered=in_newest_turn)
     if newest is None:
         return
     max_position = len(live) if in_newest_turn else newest
-    tokens_upto = list(accumulate((transcript.entry_tokens(entry) for entry in live), initial=0))
+    tokens_upto = list(accumulate((transcript.window.entry_tokens(entry) for entry in live), initial=0))
     messages_upto = list(accumulate((_message_count(entry, transcript) for entry in live), initial=0))
     # A kept message lies before what is covered; observations may reach past the entries after them.
-    covered_upto = transcript.handover[1].upto if transcript.handover else 0
+    covered_upto = transcript.window.handover[1].upto if transcript.window.handover else 0
     upto = list(accumulate((entry.upto for entry in live), max, initial=covered_upto))
     positions = _ordered_positions(live) & set(legal_cuts(live))
     for position in range(min(max_position, len(live) - 1), 0, -1):
@@ -106,4 +106,4 @@ def _ordered_positions(entries: Sequence[LogItem | SummaryBlock]) -> set[int]:
 def _message_count(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
     if isinstance(entry, LogItem):
         return 1
-    return sum(len(transcript.between(cover.after, cover.upto)) for cover in entry.covers)
+    return sum(len(transcript.messages.between(cover.after, cover.upto)) for cover in entry.covers)

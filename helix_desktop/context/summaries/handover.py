@@ -223,7 +223,7 @@ def inherited_quotes(
     This session's own words, as `user_texts` returns them, come first.
     """
     origin = transcript.origin
-    if origin is None or transcript.handover is None:
+    if origin is None or transcript.window.handover is None:
         return []
     left = user_text_budget(cap, window_size) - sum(
         tokens for _, _, tokens in user_texts(transcript, handover, cap, window_size)
@@ -251,7 +251,7 @@ def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int,
 def _newest_user_texts(
     transcript: Transcript, upto: int, kept_seq: int, max_tokens: int
 ) -> list[tuple[int, str, int]]:
-    items = transcript.without_excluded(transcript.users_between(0, upto))
+    items = transcript.window.without_excluded(transcript.messages.users_between(0, upto))
     return newest_texts([item for item in items if item.seq != kept_seq], max_tokens)
 
 
@@ -259,7 +259,7 @@ def user_text_seqs(
     transcript: Transcript, upto: int, kept_seq: int, cap: int, window_size: int
 ) -> frozenset[int]:
     """Return the seqs of the user's messages that stay whole and verbatim, in a handover or as its `kept`."""
-    users = transcript.without_excluded(transcript.users_between(0, upto))
+    users = transcript.window.without_excluded(transcript.messages.users_between(0, upto))
     items = [item for item in users if item.seq != kept_seq]
     return whole_texts(items, user_text_budget(cap, window_size)) | {kept_seq}
 
@@ -334,9 +334,9 @@ def cut_middle(text: str, max_chars: int) -> str:
 
 def newest_turn_words(transcript: Transcript, upto: int, max_tokens: int) -> tuple[int, ...]:
     """Return the agent's messages of the newest complete turn up to `upto`, the newest in `max_tokens`."""
-    turn = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    turn = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
     seqs: list[int] = []
-    for item in reversed(transcript.items[: transcript.position(upto)]):
+    for item in reversed(transcript.messages.items[: transcript.messages.position(upto)]):
         if item.turn < turn:
             break
         if item.turn == turn and isinstance(item.event, AssistantSpoke) and item.event.text.strip():
@@ -349,7 +349,9 @@ def newest_turn_words(transcript: Transcript, upto: int, max_tokens: int) -> tup
 
 def agent_texts(transcript: Transcript, words: Sequence[int]) -> list[str]:
     """Return the agent's messages as the handover quotes them, with their events."""
-    items = transcript.without_excluded(item for seq in words if (item := transcript.item(seq)) is not None)
+    items = transcript.window.without_excluded(
+        item for seq in words if (item := transcript.messages.item(seq)) is not None
+    )
     return [f"e{item.seq} agent: {getattr(item.event, 'text', '')}" for item in items]
 
 
@@ -363,7 +365,7 @@ def previous_handover(transcript: Transcript) -> HandoverMade | None:
 
     None if there is none, or if the user excluded it.
     """
-    seq, handover = transcript.handover or (0, None)
+    seq, handover = transcript.window.handover or (0, None)
     excluded = transcript.rewrites.excluded
     if handover is None or seq in excluded:
         return None
@@ -385,14 +387,16 @@ def covered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[L
 
     Covered or not; without those that the user excluded.
     """
-    items = transcript.without_excluded(transcript.items[: transcript.position(upto)])
+    items = transcript.window.without_excluded(
+        transcript.messages.items[: transcript.messages.position(upto)]
+    )
     return [item for item in items if item.seq != kept_seq]
 
 
 def covered_counts(transcript: Transcript, upto: int, kept_seq: int) -> MessageCounts:
     """Return how many messages and tool calls such a handover covers, the numbers on its card."""
-    counts = transcript.counts(upto=upto)
-    is_inside = transcript.item(kept_seq) is not None and kept_seq <= upto
+    counts = transcript.messages.counts(upto=upto)
+    is_inside = transcript.messages.item(kept_seq) is not None and kept_seq <= upto
     return MessageCounts(counts.messages - is_inside, counts.calls)
 
 
@@ -405,8 +409,8 @@ def handover_counts(transcript: Transcript, handover: HandoverMade) -> MessageCo
 
 def uncovered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[LogItem]:
     """Return the messages up to and including `upto` but `kept_seq` that no handover covers yet, in order."""
-    handover = transcript.handover
+    handover = transcript.window.handover
     floor, kept_back = (handover[1].upto, handover[1].kept) if handover else (0, 0)
-    uncovered = [item for item in transcript.between(floor, upto) if item.seq != kept_seq]
-    earlier = transcript.item(kept_back) if kept_back and kept_back != kept_seq else None
+    uncovered = [item for item in transcript.messages.between(floor, upto) if item.seq != kept_seq]
+    earlier = transcript.messages.item(kept_back) if kept_back and kept_back != kept_seq else None
     return [earlier, *uncovered] if earlier is not None else uncovered

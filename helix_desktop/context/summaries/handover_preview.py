@@ -53,14 +53,14 @@ class HandoverPreviewWriter:
 
     def write(self, transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
         """Return the preview, as it would be in a window of `window_size` tokens."""
-        items, excluded = transcript.items, transcript.rewrites.excluded
+        items, excluded = transcript.messages.items, transcript.rewrites.excluded
         end = len(items)
         hidden = excluded, transcript.rewrites.excluded_covers
         is_shorter = self._count > end or (self._count and items[self._count - 1] is not self._last)
         if is_shorter or hidden != self._hidden:
             self._reset()  # a repeated step removed messages, or other ones are excluded
             self._hidden = hidden
-        for item in transcript.without_excluded(items[self._count : end]):
+        for item in transcript.window.without_excluded(items[self._count : end]):
             self._extract.add(item)
             self._facts.add(item)
         self._count, self._last = end, items[end - 1] if end else None
@@ -72,7 +72,7 @@ class HandoverPreviewWriter:
         quoted = user_text_seqs(transcript, upto, 0, policy.user_text_tokens, window_size)
         max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
         coverage = check_summary_coverage(self._facts, text, max_chars, quoted, todo_list)
-        return HandoverPreview(upto, transcript.counts(upto=upto), sections, ledger, coverage)
+        return HandoverPreview(upto, transcript.messages.counts(upto=upto), sections, ledger, coverage)
 
 
 def preview_handover(transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:

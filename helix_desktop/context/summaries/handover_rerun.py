@@ -17,10 +17,10 @@ def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...
     That is the active one and those that would stand in its place: former texts and runs of it.
     """
     fork, replaced = transcript.fork(), list[int]()
-    upto = transcript.handover[1].upto if transcript.handover else 0
-    while fork.handover is not None and fork.handover[1].upto >= upto:
-        replaced.append(fork.handover[0])
-        undone = Undone(fork.handover[0])
+    upto = transcript.window.handover[1].upto if transcript.window.handover else 0
+    while fork.window.handover is not None and fork.window.handover[1].upto >= upto:
+        replaced.append(fork.window.handover[0])
+        undone = Undone(fork.window.handover[0])
         fork.apply(RecordedEvent(fork.last_seq + 1, fork.last_event_at_ms, undone))
     return fork, tuple(replaced)
 
@@ -30,10 +30,10 @@ def same_cut(fork: Transcript, upto: int, kept_seq: int) -> CutPoint:
     messages = len(uncovered_messages(fork, upto, kept_seq))
     covered = (
         entry
-        for entry in fork.window_entries()
+        for entry in fork.window.entries()
         if isinstance(entry, LogItem | SummaryBlock)
         and entry.upto <= upto
         and entry.seq != kept_seq
         and not isinstance(entry.event, HandoverMade)
     )
-    return CutPoint(upto, kept_seq, messages, sum(map(fork.entry_tokens, covered)))
+    return CutPoint(upto, kept_seq, messages, sum(map(fork.window.entry_tokens, covered)))

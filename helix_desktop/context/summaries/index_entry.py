@@ -82,12 +82,16 @@ def build_index_entry(
     The count is of all contents it leads to. What an active cover already replaces is named by that cover's
     own index entry.
     """
-    inside = [cover for cover in transcript.covers if after <= cover.after and cover.upto <= upto]
+    inside = [cover for cover in transcript.window.covers if after <= cover.after and cover.upto <= upto]
     edges = [after, *(edge for cover in inside for edge in (cover.after, cover.upto)), upto]
     gaps = zip(edges[::2], edges[1::2], strict=True)
-    raw = [item for low, high in gaps for item in transcript.between(low, high) if item.seq != kept_seq]
+    raw = [
+        item for low, high in gaps for item in transcript.messages.between(low, high) if item.seq != kept_seq
+    ]
     kept_seqs = [cover.event.kept for cover in inside if isinstance(cover.event, HandoverMade)]
-    raw = [item for seq in kept_seqs if seq and (item := transcript.item(seq)) and seq != kept_seq] + raw
+    raw = [
+        item for seq in kept_seqs if seq and (item := transcript.messages.item(seq)) and seq != kept_seq
+    ] + raw
     text, count = index_text(raw, [cover.event.index for cover in inside if cover.event.index], index_lines)
     return text, count + sum(cover.event.index_entries for cover in inside)
 

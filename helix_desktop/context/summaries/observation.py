@@ -56,7 +56,7 @@ def due_observation(transcript: Transcript, policy: ContextPolicy, window_size: 
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
     raw = _unobserved(transcript, _undone_upto(transcript))
-    if sum(transcript.entry_tokens(entry) for entry in raw) <= policy.observe_at * window_size:
+    if sum(transcript.window.entry_tokens(entry) for entry in raw) <= policy.observe_at * window_size:
         return None
     return unobserved_range(transcript)
 
@@ -69,7 +69,9 @@ def unobserved_range(transcript: Transcript) -> EventRange | None:
 
 def unobserved_tokens(transcript: Transcript) -> int:
     """Return the tokens in the window that count toward the next observations."""
-    return sum(transcript.entry_tokens(entry) for entry in _unobserved(transcript, _undone_upto(transcript)))
+    return sum(
+        transcript.window.entry_tokens(entry) for entry in _unobserved(transcript, _undone_upto(transcript))
+    )
 
 
 def observable_range(transcript: Transcript) -> EventRange | None:
@@ -84,9 +86,9 @@ def _range_before_turn(
     if not old:
         return None
     after, upto = old[0].after, old[-1].upto
-    if len(transcript.between(after, upto)) < min_messages:
+    if len(transcript.messages.between(after, upto)) < min_messages:
         return None
-    return EventRange(after, upto, sum(transcript.entry_tokens(entry) for entry in old))
+    return EventRange(after, upto, sum(transcript.window.entry_tokens(entry) for entry in old))
 
 
 def due_reflection(transcript: Transcript, policy: ContextPolicy, window_size: float) -> EventRange | None:
@@ -104,9 +106,9 @@ def due_reflection(transcript: Transcript, policy: ContextPolicy, window_size: f
 def refinable_range(transcript: Transcript) -> EventRange | None:
     """Return the largest run of placed observations with no message between; one alone is refined already."""
     runs: list[list[Cover]] = [[]]
-    covers = [cover for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
+    covers = [cover for cover in transcript.window.covers if isinstance(cover.event, ObservationsMade)]
     for cover in covers:
-        if runs[-1] and transcript.between(runs[-1][-1].upto, cover.after):
+        if runs[-1] and transcript.messages.between(runs[-1][-1].upto, cover.after):
             runs.append([])
         runs[-1].append(cover)
     best = max(runs, key=lambda run: sum(cover.event.tokens for cover in run))
@@ -139,7 +141,7 @@ def is_current(transcript: Transcript, observations: ObservationsMade) -> bool:
     if _names_excluded(transcript, observations):
         return False
     replaced: list[int] = []
-    for cover in transcript.covers:
+    for cover in transcript.window.covers:
         if cover.upto <= observations.after or observations.upto <= cover.after:
             continue
         if cover.after < observations.after or observations.upto < cover.upto:
@@ -161,9 +163,9 @@ def _names_excluded(transcript: Transcript, observations: ObservationsMade) -> b
 def tokens_in_window(transcript: Transcript, after: int, upto: int) -> int:
     """Return the tokens that a range takes in the window now, without its pinned outputs."""
     tokens = 0
-    for entry in transcript.window_entries():
+    for entry in transcript.window.entries():
         if isinstance(entry, LogItem):
-            tokens += transcript.entry_tokens(entry) if after < entry.seq <= upto else 0
+            tokens += transcript.window.entry_tokens(entry) if after < entry.seq <= upto else 0
         elif isinstance(entry, SummaryBlock):
             tokens += sum(
                 cover.event.tokens for cover in entry.covers if after <= cover.after and cover.upto <= upto
@@ -173,9 +175,9 @@ def tokens_in_window(transcript: Transcript, after: int, upto: int) -> int:
 
 def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlock]:
     """Return the messages and notes after `floor` and after everything a handover or observations cover."""
-    covers = (cover.upto for cover in transcript.covers if not isinstance(cover.event, FoldMade))
+    covers = (cover.upto for cover in transcript.window.covers if not isinstance(cover.event, FoldMade))
     floor = max(floor, *covers, 0)
-    entries = (entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock))
+    entries = (entry for entry in transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock))
     return [entry for entry in entries if entry.after >= floor]
 
 
@@ -194,7 +196,7 @@ def _before_previous_turn(
     transcript: Transcript, raw: Sequence[LogItem | SummaryBlock]
 ) -> list[LogItem | SummaryBlock]:
     """Return the entries before the newest complete turn, up to the last legal cut among them."""
-    last_complete = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    last_complete = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
     legal = set(cuts.legal_cuts(raw))
     best = 0
     for position, entry in enumerate(raw):
@@ -209,7 +211,7 @@ def _before_previous_turn(
 def _turn_of(transcript: Transcript, entry: LogItem | SummaryBlock) -> int:
     if isinstance(entry, LogItem):
         return entry.turn
-    covered = transcript.between(entry.after, entry.upto)
+    covered = transcript.messages.between(entry.after, entry.upto)
     return covered[-1].turn if covered else 0
 
 
@@ -244,7 +246,7 @@ def render_generation(
     lines += quote_messages(texts)
     handle = bare_marker(generation.index, generation.handle_digits)
     lines.append(f"{handle} {pluralize(generation.index_entries, 'output')} covered here")
-    mode = newest_mode_note(transcript.users_between(generation.after, generation.upto))
+    mode = newest_mode_note(transcript.messages.users_between(generation.after, generation.upto))
     return "\n".join([*lines, mode] if mode else lines)
 
 
@@ -289,7 +291,7 @@ def observation_bullet(observation: Observation) -> str:
 
 def quoted_texts(generation: ObservationsMade, transcript: Transcript) -> list[tuple[int, str, int]]:
     """Return the user's messages that a generation quotes, as (seq, text, tokens)."""
-    items = [item for seq in generation.quoted if (item := transcript.item(seq)) is not None]
+    items = [item for seq in generation.quoted if (item := transcript.messages.item(seq)) is not None]
     users = [item for item in items if isinstance(item.event, UserSpoke)]
     return newest_texts(users, generation.quote_tokens or sum(item.word_tokens for item in users))
 
@@ -298,7 +300,7 @@ def standing_observations(transcript: Transcript) -> list[Observation]:
     """Return the facts that stand in the window or are prepared for it, and are not over; oldest first."""
     generations = [
         cover.event
-        for cover in transcript.covers
+        for cover in transcript.window.covers
         if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
     ]
     ended = ended_observations(generations)

@@ -58,7 +58,7 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
         about = f"{output.name} {ellipsize(output.target, WHOLE_TARGET)}, {format_bytes(output.size)}"
         return Exclusion((seq,), output.digest, exclusion_line(output.digest, about, digits))
     content = _content(_whole_text(message), f"e{seq}")
-    covers = transcript.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
+    covers = transcript.window.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
     calls: tuple[str, ...] = ()
     if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke):
         short = {call.call_id: call.arguments for call in entry.event.short}
@@ -96,11 +96,11 @@ def can_exclude(entry: WindowEntry, transcript: Transcript) -> bool:
     if isinstance(entry, PinnedCopy):
         return False
     if isinstance(entry, SummaryBlock):
-        return bool(transcript.included_covers(entry))
+        return bool(transcript.window.included_covers(entry))
     if entry.seq in transcript.rewrites.pinned or entry.seq in transcript.rewrites.excluded:
         return False
     is_answer = isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke)
-    return not (is_answer and transcript.turn_open and getattr(entry, "step", 0) == transcript.steps)
+    return not (is_answer and transcript.turn_open and getattr(entry, "step", 0) == transcript.messages.steps)
 
 
 def exclusion_line(digest: str, about: str, digits: int) -> str:

@@ -22,7 +22,7 @@ class MessageStates:
 
     def __init__(self, transcript: Transcript) -> None:
         self._rewrites = transcript.rewrites
-        self._covers = transcript.covers  # none overlaps another
+        self._covers = transcript.window.covers  # none overlaps another
         self._ends = [cover.upto for cover in self._covers]
 
     def state_of(self, seq: int) -> MessageState:

@@ -76,7 +76,7 @@ def measured_gaps(transcript: Transcript, model: str, now_ms: int, next_input: i
     """
     items = [
         item
-        for item in transcript.reported_items[-_MAX_CALLS:]
+        for item in transcript.messages.reported_items[-_MAX_CALLS:]
         if isinstance(item.event, AssistantSpoke) and item.event.model == model
     ]
     gaps = [_gap(previous, item) for previous, item in pairwise(items)]

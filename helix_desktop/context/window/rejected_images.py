@@ -21,14 +21,14 @@ def suspect_messages(transcript: Transcript, model: str) -> list[LogItem]:
     """
     suspects = [
         item
-        for item in transcript.window_entries()
+        for item in transcript.window.entries()
         if isinstance(item, LogItem)
         and item.seq not in transcript.rewrites.pinned
-        and transcript.images_of(item)
+        and transcript.window.images_of(item)
     ]
     answered = (
         item.seq
-        for item in reversed(transcript.items)
+        for item in reversed(transcript.messages.items)
         if isinstance(item.event, AssistantSpoke)
         and item.event.model == model
         and item.event.stop != "stopped"
@@ -41,7 +41,7 @@ def describe_rejection(
     error: ImagesRejected, messages: list[LogItem], transcript: Transcript, info: ModelInfo
 ) -> ImagesRejected:
     """Return the error with the images it may be about."""
-    images = [image for item in messages for image in transcript.images_of(item)]
+    images = [image for item in messages for image in transcript.window.images_of(item)]
     names = ", ".join(image.label or image.summary for image in images[:_MAX_LISTED])
     if len(images) > _MAX_LISTED:
         names += " …"

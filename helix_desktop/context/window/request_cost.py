@@ -46,7 +46,7 @@ def next_request_cost(
     Of a provider that reports no cache, nothing counts as cached.
     """
     fresh = gauge.used
-    if transcript.steps and not is_cold and transcript.changed_from and reports_cache(transcript):
+    if transcript.messages.steps and not is_cold and transcript.changed_from and reports_cache(transcript):
         pairs = zip(window.entries, window.entry_tokens, strict=True)
         new = dropwhile(lambda pair: pair[0].upto < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
@@ -61,10 +61,10 @@ def reports_cache(transcript: Transcript) -> bool:
     One that says 0 of every long request has no cache, or not for this model; of one that reports no usage
     nothing is known.
     """
-    events = (item.event for item in transcript.reported_items[-_REPORTS:])
+    events = (item.event for item in transcript.messages.reported_items[-_REPORTS:])
     usages = [event.usage for event in events if isinstance(event, AssistantSpoke) and event.usage]
     if not usages:
-        return not transcript.steps
+        return not transcript.messages.steps
     if not (usages[-1].reports_cache or usages[-1].cached):
         return False
     is_empty = all(

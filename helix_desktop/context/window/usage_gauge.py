@@ -91,7 +91,7 @@ def measure_next_request(transcript: Transcript, policy: ContextPolicy, frame: P
 
 def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> int:
     """Return the tokens of a session's next request by our count, as those of its window."""
-    entries, images = transcript.window_tokens
+    entries, images = transcript.window.tokens
     standing = frame.fixed_tokens + transcript.opening_tokens + entries
     standing += handover_tokens(transcript, policy, frame.info.window)
     return standing - (0 if frame.info.images else images)
@@ -108,8 +108,8 @@ def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFra
 
 def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int) -> WindowCount:
     """Return the count of a session's next request, for a model with a window of `window_size` tokens."""
-    entries, images = transcript.window_tokens
-    handed_over, own_policy = transcript.handover is not None, transcript.session_policy
+    entries, images = transcript.window.tokens
+    handed_over, own_policy = transcript.window.handover is not None, transcript.session_policy
     return WindowCount(
         entries=entries + handover_tokens(transcript, policy, window_size),
         images=images,
@@ -130,7 +130,7 @@ def is_outdated(count: WindowCount | None, policy: ContextPolicy, window_size: i
 
 def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
     """Return what a session's models reported, by label; without models not used for a long time."""
-    recent = (item.event for item in transcript.reported_items[-_SEARCHED_MESSAGES:])
+    recent = (item.event for item in transcript.messages.reported_items[-_SEARCHED_MESSAGES:])
     labels = dict.fromkeys(event.model for event in recent if isinstance(event, AssistantSpoke))
     reports = {label: latest_report(transcript, label) for label in labels}
     return {label: report for label, report in reports.items() if report is not None}
@@ -142,7 +142,7 @@ def _measure(estimate: int, transcript: Transcript, policy: ContextPolicy, frame
     gauge = _build_gauge(estimate, report, policy, frame)
     if report is None or not gauge.is_reported:
         return gauge
-    answer = transcript.entry_tokens(transcript.items[-1])
+    answer = transcript.window.entry_tokens(transcript.messages.items[-1])
     is_reported = estimate == report.estimate + answer and is_small_answer(answer, report)
     return msgspec.structs.replace(gauge, is_reported=is_reported)
 
@@ -241,8 +241,8 @@ def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
         least_input=least_input,
         least_estimate=least,
         reports=len(reports),
-        unchanged=transcript.last_rewrite_seq <= _sent_after((seq, response)),
-        newest=transcript.items[-1].seq == seq,
+        unchanged=transcript.window.last_rewrite_seq <= _sent_after((seq, response)),
+        newest=transcript.messages.items[-1].seq == seq,
     )
 
 
@@ -278,7 +278,7 @@ def ratio_before(transcript: Transcript, seq: int) -> float:
     Events record what they save by our count. Shown next to the gauge, it is multiplied by this ratio, of the
     reports until then (1 without one), so that a figure once shown stays as it is.
     """
-    reported = transcript.reported_items
+    reported = transcript.messages.reported_items
     count = bisect_left(reported, seq, key=lambda item: item.seq)
     earlier = [
         (item.seq, item.event)
@@ -313,8 +313,12 @@ def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpo
 
 def _reported(transcript: Transcript, model: str) -> Iterator[tuple[int, AssistantSpoke]]:
     """Yield the answers with reported input of this model, newest first, with their seqs."""
-    oldest = transcript.items[-_SEARCHED_MESSAGES].seq if len(transcript.items) > _SEARCHED_MESSAGES else 0
-    for item in reversed(transcript.reported_items):
+    oldest = (
+        transcript.messages.items[-_SEARCHED_MESSAGES].seq
+        if len(transcript.messages.items) > _SEARCHED_MESSAGES
+        else 0
+    )
+    for item in reversed(transcript.messages.reported_items):
         if item.seq < oldest:
             return
         if isinstance(item.event, AssistantSpoke) and item.event.model == model:

@@ -100,11 +100,13 @@ class Projector:
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
-        live = transcript.window_entries()
+        live = transcript.window.entries()
         inputs = (self._last_rewrite_seq, self._policy, self._frame, self._texts)
-        now = (transcript.last_rewrite_seq, policy, frame, transcript.opening)
+        now = (transcript.window.last_rewrite_seq, policy, frame, transcript.opening)
         if inputs != now or len(self._entries) > len(live):
-            self._changed = transcript.swept_since(self._last_rewrite_seq) if inputs[1:] == now[1:] else None
+            self._changed = (
+                transcript.window.swept_since(self._last_rewrite_seq) if inputs[1:] == now[1:] else None
+            )
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
         earlier, changed = self._rendered, self._changed
@@ -136,7 +138,7 @@ class Projector:
         if len(self._rendered) > _LEFT_FACTOR * len(self._entries):
             standing = {entry.seq for entry in self._entries if not isinstance(entry, PinnedCopy)}
             self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
-        self._last_rewrite_seq, self._policy, self._frame = transcript.last_rewrite_seq, policy, frame
+        self._last_rewrite_seq, self._policy, self._frame = transcript.window.last_rewrite_seq, policy, frame
         self._texts = transcript.opening
         self._drop_from(0)
 
@@ -189,10 +191,12 @@ def render_entry(
     entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
 ) -> tuple[Message, int]:
     """Return an entry as it is sent, and its tokens."""
-    is_excluded = bool(transcript.exclusions_of(entry))
+    is_excluded = bool(transcript.window.exclusions_of(entry))
     if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade) and not is_excluded:
         return _render_handover(transcript, policy, frame, entry.event)
-    return _adapt_to_model(frame.info, render_message(entry, transcript), transcript.entry_tokens(entry))
+    return _adapt_to_model(
+        frame.info, render_message(entry, transcript), transcript.window.entry_tokens(entry)
+    )
 
 
 def _adapt_to_model(info: ModelInfo, message: Message, tokens: int) -> tuple[Message, int]:
@@ -276,17 +280,17 @@ def _words_tokens(tokens: Iterable[int]) -> int:
 
 def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: int) -> int:
     """Return the tokens of the active handover as sent in a window of `window_size` tokens; 0 without one."""
-    if transcript.handover is None:
+    if transcript.window.handover is None:
         return 0
-    seq, handover = transcript.handover
+    seq, handover = transcript.window.handover
     if excluded := transcript.rewrites.excluded.get(seq):
         return excluded.tokens + FRAMING_TOKENS
-    cap, quoted = policy.user_text_tokens, transcript.position(handover.upto)
+    cap, quoted = policy.user_text_tokens, transcript.messages.position(handover.upto)
     # All that the quotes depend on: sweeps and folds behind the handover change no message in it.
-    state = transcript.last_rearranging_seq, cap, window_size, quoted
-    if transcript.handover_count[0] != state:
-        transcript.handover_count = state, tokens_as_sent(transcript, policy, window_size, handover)
-    return transcript.handover_count[1]
+    state = transcript.window.last_rearranging_seq, cap, window_size, quoted
+    if transcript.window.handover_count[0] != state:
+        transcript.window.handover_count = state, tokens_as_sent(transcript, policy, window_size, handover)
+    return transcript.window.handover_count[1]
 
 
 def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
@@ -320,7 +324,7 @@ def _call_of(item: LogItem) -> str:
 
 def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
     """Return an entry as it is sent, except a handover: its quoted user messages depend on the policy."""
-    exclusions = transcript.exclusions_of(entry)
+    exclusions = transcript.window.exclusions_of(entry)
     return (
         _excluded_message(entry, exclusions, transcript) if exclusions else _whole_message(entry, transcript)
     )
@@ -329,7 +333,7 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
 def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
     match entry:
         case PinnedCopy(item=item):
-            return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
+            return Message("user", _pinned_text(item, transcript), images=transcript.window.images_of(item))
         case (
             SummaryBlock(event=FoldMade(text=text))
             | AddedInstructions(event=InstructionsAdded(text=StandingText(text=text)))
@@ -339,14 +343,14 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
             return Message("user", _observations_text(entry, transcript))
     match entry.event:
         case UserSpoke() as message:
-            text = user_text(message, entry.seq in transcript.masked)
-            return Message("user", text, images=transcript.images_of(entry))
+            text = user_text(message, entry.seq in transcript.window.masked)
+            return Message("user", text, images=transcript.window.images_of(entry))
         case AssistantSpoke() as response:
-            calls = _masked_calls(response) if entry.seq in transcript.masked else response.calls
+            calls = _masked_calls(response) if entry.seq in transcript.window.masked else response.calls
             return Message("assistant", response.text, calls, verbatim=response.verbatim)
         case ToolAnswered() as output:
             text = output_text(entry, output, transcript)
-            text, images = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
+            text, images = text if text.strip() else NO_OUTPUT, transcript.window.images_of(entry)
             return Message("tool", text, call_id=output.call_id, name=output.name, images=images)
 
 
@@ -360,20 +364,20 @@ def _excluded_message(entry: WindowEntry, exclusions: Sequence[Excluded], transc
             sweep = transcript.rewrites.anchors.get(entry.seq)
             text = f"{text}\n{sweep.anchors}" if sweep else text
             return Message("tool", text, call_id=output.call_id, name=output.name)
-        case SummaryBlock(event=ObservationsMade()) if transcript.included_covers(entry):
+        case SummaryBlock(event=ObservationsMade()) if transcript.window.included_covers(entry):
             return Message("user", f"{text}\n\n{_observations_text(entry, transcript)}")
     return Message("user", text)
 
 
 def _observations_text(block: SummaryBlock, transcript: Transcript) -> str:
-    covers = transcript.included_covers(block)
+    covers = transcript.window.included_covers(block)
     observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
     return observation.render_observations(observations, transcript)
 
 
 def output_text(item: LogItem, output: ToolAnswered, transcript: Transcript) -> str:
     """Return the form of an output in the window: marker, the form the user chose, or the original one."""
-    if item.seq in transcript.masked:
+    if item.seq in transcript.window.masked:
         sweep = transcript.rewrites.anchors.get(item.seq)
         return f"{output_marker(output)}\n{sweep.anchors}" if sweep else output_marker(output)
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)

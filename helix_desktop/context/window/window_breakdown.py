@@ -235,8 +235,8 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
     item = msgspec.structs.replace(item, can_exclude=can_exclude(entry, transcript), digest=_digest_of(entry))
     if isinstance(entry, SummaryBlock):
         item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
-    if exclusions := transcript.exclusions_of(entry):
-        tokens = transcript.entry_tokens(entry)
+    if exclusions := transcript.window.exclusions_of(entry):
+        tokens = transcript.window.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.
         item = msgspec.structs.replace(
             _excluded_item(item, exclusions[-1], transcript), tokens=tokens, text=""
@@ -245,7 +245,7 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
             why = text("Excluded by you · some of its names stay in a list until that is rewritten")
             item = msgspec.structs.replace(item, why=why)
     elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
-        item = msgspec.structs.replace(item, cachable=max(0, transcript.masking_savings(entry)))
+        item = msgspec.structs.replace(item, cachable=max(0, transcript.window.masking_savings(entry)))
     return item
 
 
@@ -274,7 +274,7 @@ def _fold_reason(fold: FoldMade, transcript: Transcript) -> TranslatableText:
     """Return what a note stands for, in messages where they were removed."""
     first, last = str(fold.after + 1), str(fold.upto)
     if fold.how == "truncate":
-        messages = transcript.counts(fold.after, fold.upto).text
+        messages = transcript.messages.counts(fold.after, fold.upto).text
         return text("Replaces {messages}, e{first} to e{last}", messages=messages, first=first, last=last)
     return text.plural(
         fold.steps,
@@ -319,7 +319,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:
-    masked = item.seq in transcript.masked
+    masked = item.seq in transcript.window.masked
     match item.event:
         case UserSpoke() as message:
             name, why = _plain(message.text) or text("Images"), _message_text(message)
@@ -386,7 +386,7 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
 
 def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:
     """Return which step a message is of, as the chart names it."""
-    return text("Turn {turn}, step {step}", turn=item.turn, step=transcript.step_in_turn(item))
+    return text("Turn {turn}, step {step}", turn=item.turn, step=transcript.messages.step_in_turn(item))
 
 
 def _call_text(item: LogItem) -> str:

@@ -220,15 +220,15 @@ class WindowNames:
     def _update(self) -> None:
         if len(self._key_words) != self._known_words:
             self._forget()
-        entries, last_seq = self._transcript.window_entries(), self._rewrite_seq
-        self._rewrite_seq = self._transcript.last_rewrite_seq
+        entries, last_seq = self._transcript.window.entries(), self._rewrite_seq
+        self._rewrite_seq = self._transcript.window.last_rewrite_seq
         # An arranged window is another list: in the same one, entries were only added or swept.
-        seqs = self._transcript.swept_since(last_seq) if entries is self._entries else None
+        seqs = self._transcript.window.swept_since(last_seq) if entries is self._entries else None
         if seqs is None or len(entries) < self._count:
             self._read_all(entries)
         else:
             present = (seq for seq in seqs if seq in self._forms or self._origins.get(seq) in self._raw)
-            items = (item for seq in present if (item := self._transcript.item(seq)) is not None)
+            items = (item for seq in present if (item := self._transcript.messages.item(seq)) is not None)
             for entry in chain(items, entries[self._count :]):
                 self._read_entry(entry)
         self._entries, self._count = entries, len(entries)

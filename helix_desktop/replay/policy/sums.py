@@ -45,12 +45,12 @@ class RequestSums:
         if self._changed_from is None:
             return estimate
         changed = 0
-        for entry in reversed(self._transcript.window_entries()):
+        for entry in reversed(self._transcript.window.entries()):
             if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade):
                 return (
                     self._fixed_tokens + self._transcript.opening_tokens
                 )  # what it quotes is not counted here
             if entry.upto < self._changed_from:
                 break
-            changed += self._transcript.entry_tokens(entry)
+            changed += self._transcript.window.entry_tokens(entry)
         return estimate - changed

@@ -33,7 +33,7 @@ def table_rows(lines: Sequence[IndexLine], session_id: str, origins: Origins) ->
 def _row(line: IndexLine, origins: Origins | None) -> str:
     label, change = line.label, ""
     if origins is not None and origins.transcript is not None:
-        item = origins.transcript.item(line.seq)
+        item = origins.transcript.messages.item(line.seq)
         if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest == line.digest:
             label = _description(item.event)
         change = origins.of_event(line.seq, line.digest).change

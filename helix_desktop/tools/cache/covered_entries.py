@@ -111,7 +111,7 @@ def _covered_entries(lines: Sequence[IndexLine], session_id: str) -> list[Covere
 
 def entries_between(transcript: Transcript, session_id: str, first: int, last: int) -> list[CoveredEntry]:
     """Return the words, calls and contents of the events `first` to `last` of a session, in their order."""
-    items = transcript.between(first - 1, last)
+    items = transcript.messages.between(first - 1, last)
     text, _ = index_text(items)
     lines = parse_index(text)
     lines += [

@@ -132,12 +132,14 @@ class Origins:
 
     def _by_digest(self) -> dict[str, int]:
         if self._seqs is None:
-            self._seqs = _seqs_by_digest(self.transcript.items if self.transcript is not None else ())
+            self._seqs = _seqs_by_digest(
+                self.transcript.messages.items if self.transcript is not None else ()
+            )
         return self._seqs
 
     def of_event(self, seq: int, digest: str = "") -> Origin:
         """Return where an event of the calling session stands, with a content that arose in it, if any."""
-        item = self.transcript.item(seq) if self.transcript is not None else None
+        item = self.transcript.messages.item(seq) if self.transcript is not None else None
         if item is None or self.transcript is None:
             return Origin()
         changed_by = self.transcript.stale_digests.get(digest, 0)

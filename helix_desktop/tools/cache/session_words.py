@@ -21,7 +21,7 @@ _MAX_HITS = 50
 
 def newest_searchable_seq(transcript: Transcript) -> int:
     """Return the last event before the step that searches, if any: its own words hold what it looks for."""
-    for item in reversed(transcript.items if transcript.open_calls else ()):
+    for item in reversed(transcript.messages.items if transcript.open_calls else ()):
         if isinstance(item.event, AssistantSpoke):
             return item.seq - 1
     return transcript.last_seq
@@ -30,7 +30,7 @@ def newest_searchable_seq(transcript: Transcript) -> int:
 def find_words(transcript: Transcript, upto: int, terms: Sequence[str], min_terms: int) -> list[Hit]:
     """Return the newest messages up to event `upto` with at least `min_terms` of the normalized words."""
     hits: list[Hit] = []
-    for item in reversed(transcript.between(0, upto)):
+    for item in reversed(transcript.messages.between(0, upto)):
         if len(hits) >= _MAX_HITS:
             break
         for speaker, text in _texts(item):

@@ -71,7 +71,7 @@ class ShowOutput(UnguardedTool[ShowArguments]):
                 "Call the tool that gives it first.",
             ) from error
         if isinstance(handle, EntryRange):
-            item = self._session.transcript.item(handle.first) if self._session is not None else None
+            item = self._session.transcript.messages.item(handle.first) if self._session is not None else None
             if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
                 raise ToolError(
                     f"{handle.text} is no output of this session.", fix="Show one output by its hash."
@@ -81,7 +81,7 @@ class ShowOutput(UnguardedTool[ShowArguments]):
 
     def _newest_output(self, target: str) -> str:
         """Return the digest of the newest output of a call on `src/app.py`, or of `read_file src/app.py`."""
-        items = self._session.transcript.items if self._session is not None and target else ()
+        items = self._session.transcript.messages.items if self._session is not None and target else ()
         outputs = (item.event for item in reversed(items) if isinstance(item.event, ToolAnswered))
         return next(
             (

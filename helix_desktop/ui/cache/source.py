@@ -319,7 +319,7 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
     """
     standings = MessageStates(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
-    for item in transcript.items:
+    for item in transcript.messages.items:
         for digest, state, saved in _item_states(item, transcript, standings, sees_images):
             previous = states.get(digest)
             if previous is None or (_RANK[state], saved) >= (_RANK[previous[0]], previous[1]):
@@ -344,11 +344,11 @@ def _item_states(
             is_full, full = is_in_full(item.seq, output, transcript), max(output.full_tokens, output.tokens)
             sent = output.marker_tokens if state == "marker" else 0
             if in_window:  # a preview saves the rest of its output
-                sent = full if is_full else transcript.entry_tokens(item) - FRAMING_TOKENS
+                sent = full if is_full else transcript.window.entry_tokens(item) - FRAMING_TOKENS
             saved = max(0, full - sent)
             yield output.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as response if response.short:
-            masked = item.seq in transcript.masked and in_window
+            masked = item.seq in transcript.window.masked and in_window
             saving = response.tokens - response.short_tokens
             for call in response.short:
                 for digest in call.digests:

@@ -51,12 +51,12 @@ class RowKey(NamedTuple):
 
 def row_key_of_event(transcript: Transcript, seq: int) -> RowKey:
     """Return the key of the row that shows an event: a call for its output, or for an answer without text."""
-    item = transcript.item(seq)
+    item = transcript.messages.item(seq)
     match item.event if item is not None else None:
         case AssistantSpoke(text=text, calls=calls) if calls and not text.strip():
             return RowKey(seq, calls[0].id, "call")
         case ToolAnswered(call_id=call_id):
-            for step in reversed(transcript.items[: transcript.position(seq)]):
+            for step in reversed(transcript.messages.items[: transcript.messages.position(seq)]):
                 if isinstance(step.event, AssistantSpoke):
                     return RowKey(step.seq, call_id, "call")
     return RowKey(seq)

@@ -76,7 +76,7 @@ def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
 def handover_before(transcript: Transcript, seq: int) -> int:
     """Return the handover that was made before one, or NOTHING; before the preview, the active one."""
     if seq == PREVIEW:
-        return transcript.handover[0] if transcript.handover else NOTHING
+        return transcript.window.handover[0] if transcript.window.handover else NOTHING
     return max((other for other in transcript.rewrites.handovers if other < seq), default=NOTHING)
 
 
@@ -102,7 +102,7 @@ def compared_pair(
 
 def _refusal(transcript: Transcript, after: int) -> str:
     """Return why nothing can be put back into a handover; empty if it can."""
-    active = transcript.handover
+    active = transcript.window.handover
     if after == PREVIEW:
         return tr("Nothing can be put back here: the handover as it would be now isn't stored.")
     if active is None:
@@ -129,7 +129,7 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
 
 
 def _choice_text(transcript: Transcript, seq: int, title: str) -> str:
-    active = transcript.handover
+    active = transcript.window.handover
     if active is not None and seq == active[0]:
         return tr("{title} (active, e{event})", title=title, event=str(seq))
     if transcript.can_redo(seq):

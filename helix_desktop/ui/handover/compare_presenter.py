@@ -93,7 +93,7 @@ class ComparePresenter:
         except HelixError as error:
             self.dialog.show_error(error)
             return
-        active = self._conversation.session.transcript.handover
+        active = self._conversation.session.transcript.window.handover
         if active is not None and self._is_open:
             self._revision, self._pair = active[0], (before, active[0])
             self._show()

@@ -124,7 +124,7 @@ def handover_ranges(
     active one, too, which is counted with the messages it stands for. When that one is run again, its
     messages are in the context no more, and have no figure.
     """
-    active_tokens = transcript.handover[1].tokens if transcript.handover else 0
+    active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
     furthest = max((cut.upto for cut in cuts), default=0)
     if is_same_first:
         first = tr("The same messages")
@@ -232,7 +232,7 @@ def gain_warning(before: int, after: int) -> str:
 
 
 def _last_text(seq: int, transcript: Transcript) -> str:
-    item = transcript.item(seq)
+    item = transcript.messages.item(seq)
     match item.event if item is not None else None:
         case UserSpoke(text=text) | AssistantSpoke(text=text):
             last = text

@@ -48,7 +48,7 @@ class RevisionCheck:
 
 def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why handover `seq` cannot be edited; None if it can: only the active one."""
-    rewrites, active = transcript.rewrites, transcript.handover
+    rewrites, active = transcript.rewrites, transcript.window.handover
     if rewrites.handovers[seq].origin:
         return EditRefusal(tr("This handover is of another session. Edit it there."))
     if transcript.can_redo(seq):

@@ -87,7 +87,9 @@ class HandoverPresenter:
         )
         if not cuts and self._start_session is None:
             await handovers.draft()  # says at once why there is nothing
-        for_new_session = [whole_range(transcript.counts())] if self._start_session is not None else []
+        for_new_session = (
+            [whole_range(transcript.messages.counts())] if self._start_session is not None else []
+        )
         ranges = handover_ranges(cuts, transcript, self._ratio, is_same_first=bool(self._repeated_seq))
         self.dialog.show_ranges([*ranges, *for_new_session])
         if upto:
@@ -168,7 +170,7 @@ class HandoverPresenter:
         transcript = self._conversation.session.transcript
         former_handover = transcript.rewrites.handovers[self._repeated_seq]
         try:
-            sections = from_markdown(text, frozenset(item.seq for item in transcript.items))
+            sections = from_markdown(text, frozenset(item.seq for item in transcript.messages.items))
         except InvalidInput as error:
             self.dialog.show_error(error)
         else:

@@ -193,7 +193,7 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: flo
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=max(0, round((transcript.full_total_tokens - entries) * ratio)),
+        saved=max(0, round((transcript.messages.full_total_tokens - entries) * ratio)),
         savings=tuple(_savings(transcript)),
     )
 
@@ -201,10 +201,12 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: flo
 def _markers(transcript: Transcript) -> int:
     """Return how many markers stand in the window; one message may have several."""
     entries = (
-        entry.item if isinstance(entry, PinnedCopy) else entry for entry in transcript.window_entries()
+        entry.item if isinstance(entry, PinnedCopy) else entry for entry in transcript.window.entries()
     )
     masked = (
-        entry.event for entry in entries if isinstance(entry, LogItem) and entry.seq in transcript.masked
+        entry.event
+        for entry in entries
+        if isinstance(entry, LogItem) and entry.seq in transcript.window.masked
     )
     return sum(_markers_in(event) for event in masked)
 

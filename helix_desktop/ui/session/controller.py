@@ -252,7 +252,7 @@ class SessionController(QObject):
         if self.past.step is None:
             writing = conversation.window.summary_cost(forecast.summary) if forecast.summary else None
             state = with_forecast(state, forecast, policy, gauge, cost, info, writing)
-            state = self.changes_since.apply(state, items, transcript.turns, gauge.ratio)
+            state = self.changes_since.apply(state, items, transcript.messages.turns, gauge.ratio)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
             self.chat.recount(gauge.ratio)
         self._stale_pages = {"cache", "timeline", "changes"}

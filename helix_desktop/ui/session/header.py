@@ -28,7 +28,7 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
         conversation.is_running,
         name if conversation.model_choice.pending else with_effort(name, conversation.effort),
         demo,
-        transcript.counts().messages,
+        transcript.messages.counts().messages,
         bool(conversation.asks),
         turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
         ended is not None and ended.cause == "budget",

@@ -226,7 +226,9 @@ class SessionNavigation(QObject):
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""
         conversation = self._session_controller.conversation
-        items = reversed(conversation.session.transcript.items) if conversation is not None else iter(())
+        items = (
+            reversed(conversation.session.transcript.messages.items) if conversation is not None else iter(())
+        )
         return next((item.seq for item in items if digest in _event_digests(item.event)), 0)
 
     def _rewrite_of(self, digest: str) -> int:

@@ -96,6 +96,6 @@ def suggested_message(conversation: Conversation, sample_messages: Sequence[str]
     ended = next((event for event in events if isinstance(event, TurnEnded)), None)
     if ended is not None and ended.how in _UNFINISHED:
         return CONTINUE
-    items = conversation.session.transcript.items
+    items = conversation.session.transcript.messages.items
     sent_texts = {item.event.text for item in items if isinstance(item.event, UserSpoke)}
     return next((text for text in sample_messages if text not in sent_texts), "")

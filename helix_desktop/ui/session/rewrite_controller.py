@@ -170,7 +170,7 @@ class RewriteController(QObject):
         """
 
         def start(conversation: Conversation) -> None:
-            active, rerun_seq = conversation.session.transcript.handover, 0
+            active, rerun_seq = conversation.session.transcript.window.handover, 0
             if active is not None and not active[1].origin and seq <= active[1].upto:
                 rerun_seq = active[0]
             self._start(
@@ -188,7 +188,7 @@ class RewriteController(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or self.handover_presenter is not None:
             return
-        active, rerun_seq = conversation.session.transcript.handover, 0
+        active, rerun_seq = conversation.session.transcript.window.handover, 0
         if active is not None and not active[1].origin:
             cuts = await conversation.handovers.cuts()
             is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)

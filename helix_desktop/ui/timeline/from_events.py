@@ -110,7 +110,7 @@ class _CardReducer:
     def _covers_of_outputs(self) -> Iterator[tuple[int, int]]:
         """Yield the large outputs that a rewrite stands for, with its seq; a pinned one stands beside it."""
         for seq in self._cards.keys() - self._transcript.rewrites.pinned:
-            cover = self._transcript.cover_of(seq)
+            cover = self._transcript.window.cover_of(seq)
             if isinstance(self._cards[seq], FormCard) and cover is not None:
                 yield seq, cover.seq
 
@@ -239,7 +239,9 @@ class _CardReducer:
         return None
 
     def _sweep(self, recorded: RecordedEvent, sweep: SweepMade) -> SweepCard:
-        events = [item.event for seq in sweep.masked if (item := self._transcript.item(seq)) is not None]
+        events = [
+            item.event for seq in sweep.masked if (item := self._transcript.messages.item(seq)) is not None
+        ]
         outputs = [event.digest for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
         arguments = [digest for event in replies for call in event.short for digest in call.digests]
@@ -271,7 +273,7 @@ class _CardReducer:
         self, recorded: RecordedEvent, event: ObservationsMade, number: int
     ) -> ObservationsCard:
         placed, ratio = self._placed.get(recorded.seq, 0), self._ratio(recorded.seq)
-        quoted = [item for seq in event.quoted if (item := self._transcript.item(seq)) is not None]
+        quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
         return ObservationsCard(
             seq=recorded.seq,
             at_ms=recorded.at,
@@ -289,7 +291,7 @@ class _CardReducer:
             ),
             before=round(event.before * ratio),
             after=round(event.tokens * ratio),
-            messages=translate(self._transcript.counts(event.after, event.upto).text),
+            messages=translate(self._transcript.messages.counts(event.after, event.upto).text),
             ledger=event.ledger,
             quotes=tuple(
                 Bullet(quote.event.text, (quote.seq,))
@@ -373,5 +375,5 @@ def _fold(
         index=event.index,
         index_entries=event.index_entries,
         is_undone=not transcript.rewrites.is_active(recorded.seq),
-        messages=translate(transcript.counts(event.after, event.upto).text),
+        messages=translate(transcript.messages.counts(event.after, event.upto).text),
     )

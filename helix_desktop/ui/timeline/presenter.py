@@ -60,7 +60,7 @@ class TimelinePresenter:
         number = self._last_begun
         transcript = conversation.session.transcript
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
-        last = transcript.items[-1].seq if transcript.items else 0
+        last = transcript.messages.items[-1].seq if transcript.messages.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript, gauge.ratio)
         points = with_current_usage(
             await asyncio.to_thread(usage_points, log, conversation.window.policy, gauge.window),
@@ -75,7 +75,7 @@ class TimelinePresenter:
             return
         self._last_shown = number
         policy = conversation.window.policy
-        saved = max(0, transcript.full_total_tokens - sum(window.entry_tokens))
+        saved = max(0, transcript.messages.full_total_tokens - sum(window.entry_tokens))
         self._view.set_state(
             TimelineState(
                 cards,

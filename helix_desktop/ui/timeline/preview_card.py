@@ -17,7 +17,7 @@ def build_preview_card(
     writer: HandoverPreviewWriter, transcript: Transcript, policy: ContextPolicy, window_size: int
 ) -> PreviewCard | None:
     """Return the card; None without messages. Its time grows with the log: call it in a thread."""
-    if not transcript.items:
+    if not transcript.messages.items:
         return None
     preview = writer.write(transcript, policy, window_size)
     return PreviewCard(

@@ -151,7 +151,7 @@ class BranchController(QObject):
 def _is_editing(conversation: Conversation) -> bool:
     """Return True if a branch was made to edit a message or to rewind, and nothing was sent in it yet."""
     transcript = conversation.session.transcript
-    messages = transcript.user_items
+    messages = transcript.messages.user_items
     return (
         transcript.branch is not None
         and transcript.branch.how in ("edit", "rewind")

@@ -102,7 +102,7 @@ class RewindController(QObject):
 
 def _points(conversation: Conversation) -> list[RewindPoint]:
     """Return the user's messages that a conversation can go back to, in the order of the chat."""
-    items = conversation.session.transcript.user_items
+    items = conversation.session.transcript.messages.user_items
     points = [
         RewindPoint(item.seq, item.event.text, len(items) - number)
         for number, item in enumerate(items)

@@ -152,4 +152,4 @@ async def test_what_cannot_be_attached_says_why(tmp_path: Path) -> None:
         name = "a\u202etxt.\x1bpy"
         (rig.root / name).write_text("x = 1\n")
         await rig.conversation.run("Read it.", [await attach(rig, name)])
-        assert rig.conversation.session.transcript.items
+        assert rig.conversation.session.transcript.messages.items

@@ -92,20 +92,20 @@ def standing(transcript: Transcript) -> frozenset[int]:
     """Return the messages whose outputs or arguments stand whole and could be markers."""
     return frozenset(
         item.seq
-        for item in transcript.window_entries()
+        for item in transcript.window.entries()
         if isinstance(item, LogItem)
         and not isinstance(item.event, UserSpoke)
-        and transcript.masking_savings(item) >= POLICY.least_saving
+        and transcript.window.masking_savings(item) >= POLICY.least_saving
     )
 
 
 def removable(transcript: Transcript, seqs: frozenset[int]) -> frozenset[int]:
     """Return those of them that are neither of the newest steps nor recalled just now."""
-    items = [item for seq in seqs if (item := transcript.item(seq)) is not None]
+    items = [item for seq in seqs if (item := transcript.messages.item(seq)) is not None]
     return frozenset(
         item.seq
         for item in items
-        if transcript.steps - item.step
+        if transcript.messages.steps - item.step
         >= (
             RECALL_STEPS
             if isinstance(item.event, ToolAnswered) and item.event.recalled
@@ -118,7 +118,7 @@ def left_before_stale(log: Sequence[RecordedEvent]) -> Iterator[str]:
     """Yield where something fresh of the running turn left, and something stale of it stayed."""
     for departure in departures(log):
         transcript = departure.before
-        start = transcript.user_items[-1].seq
+        start = transcript.messages.user_items[-1].seq
         stale = transcript.superseded.keys() - transcript.in_work
         fresh = {seq for seq in departure.left if seq > start} - transcript.superseded.keys()
         if fresh and any(seq in stale and seq > start for seq in departure.not_removed):
@@ -137,7 +137,7 @@ def left_before_older(log: Sequence[RecordedEvent]) -> Iterator[str]:
 def left_in_work(log: Sequence[RecordedEvent]) -> Iterator[str]:
     """Yield where something left that a turn works on which edits files."""
     for departure in departures(log):
-        if departure.before.turns > 1 and departure.left & departure.before.in_work:
+        if departure.before.messages.turns > 1 and departure.left & departure.before.in_work:
             yield str(departure)
 
 
@@ -145,9 +145,9 @@ def left_too_soon(log: Sequence[RecordedEvent]) -> Iterator[str]:
     """Yield where recalled content left before the model was called so often with it."""
     for departure in departures(log):
         for seq in departure.left:
-            item = departure.before.item(seq)
+            item = departure.before.messages.item(seq)
             recalled = item is not None and isinstance(item.event, ToolAnswered) and item.event.recalled
-            if item is not None and recalled and departure.before.steps - item.step < RECALL_STEPS:
+            if item is not None and recalled and departure.before.messages.steps - item.step < RECALL_STEPS:
                 yield str(departure)
 
 

@@ -49,9 +49,9 @@ async def _play_turns(rig: WindowRig, turns: int) -> None:
     SavedRules(rig.wiring.services.registry, rig.wiring.active_workspace.id).set_demo_calls("once")
     rig.window.setUpdatesEnabled(False)
     for _ in range(turns):
-        done = rig.conversation.session.transcript.turns
+        done = rig.conversation.session.transcript.messages.turns
         rig.type_message(sample.user_messages[done])
-        while rig.conversation.is_running or rig.conversation.session.transcript.turns == done:
+        while rig.conversation.is_running or rig.conversation.session.transcript.messages.turns == done:
             for ask in rig.conversation.asks:
                 rig.conversation.decide(ask.call_id, "once")
             await asyncio.sleep(_POLL_INTERVAL_S)

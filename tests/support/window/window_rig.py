@@ -190,9 +190,11 @@ class WindowRig:
 
     async def run_turn(self, text: str) -> None:
         """Type, send, and wait for the end of the turn."""
-        turns = self.conversation.session.transcript.turns
+        turns = self.conversation.session.transcript.messages.turns
         self.type_message(text)
-        await until(lambda: self.conversation.session.transcript.turns > turns, "the message on record")
+        await until(
+            lambda: self.conversation.session.transcript.messages.turns > turns, "the message on record"
+        )
         await self.wait_for_turn_end()
 
     async def wait_for_turn_end(self) -> None:

@@ -267,12 +267,12 @@ def test_tab_leaves_the_text_for_the_buttons(dialog: HandoverDialog) -> None:
 
 def test_ranges_state_their_end_and_size() -> None:
     simulator = build_history(4)
-    upto = simulator.transcript.items[4].seq
-    last = simulator.transcript.items[-1].seq
+    upto = simulator.transcript.messages.items[4].seq
+    last = simulator.transcript.messages.items[-1].seq
     ranges = list(
         handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript, 0.5)
     )
-    every = simulator.transcript.counts().text
+    every = simulator.transcript.messages.counts().text
     counts = f" · {every} · 4.1k tokens in context"
     assert ranges[0] == HandoverRange(last, f"As far as possible{counts}", counts)
     assert ranges[1].upto == upto
@@ -285,7 +285,7 @@ def test_a_range_counts_the_handover_that_it_would_replace() -> None:
     simulator = build_history(9)
     made = simulator.handover_at(cuts.available_cuts(simulator.transcript, 0)[0])
     simulator.record(msgspec.structs.replace(made, tokens=1_900))
-    cut = CutPoint(simulator.transcript.items[-1].seq, 0, 5, 1_800)
+    cut = CutPoint(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
     (compacted,) = handover_ranges([cut], simulator.transcript, 1.0)
     assert compacted.text.endswith(" · 3.7k tokens in context")
     (again,) = handover_ranges([cut], simulator.transcript, 1.0, is_same_first=True)

@@ -40,7 +40,7 @@ def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read it.")
     simulator.step("I do.", 1)
-    output = simulator.transcript.items[-1].seq
+    output = simulator.transcript.messages.items[-1].seq
 
     def reversals() -> list[str]:
         cards = build_cards(simulator.log, simulator.transcript)

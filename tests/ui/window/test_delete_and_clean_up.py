@@ -124,7 +124,7 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
     await until(rig.window.no_session.isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
-    assert rig.conversation.session.transcript.turns == 0
+    assert rig.conversation.session.transcript.messages.turns == 0
 
 
 async def _check_failed_redactions(rig: WindowRig) -> None:

@@ -109,7 +109,7 @@ async def _closed(rig: WindowRig) -> None:
 async def _undo(rig: WindowRig) -> None:
     """Undo the newest handover: all of the history is in the context again."""
     rig.window.commands.undo_compaction.trigger()
-    await until(lambda: rig.conversation.session.transcript.handover is None, "undone")
+    await until(lambda: rig.conversation.session.transcript.window.handover is None, "undone")
 
 
 async def test_a_draft_is_written_judged_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
     assert rig.conversation.window.measure()[0] == before
     press(await _open(rig), "redo_handover")
-    await until(lambda: rig.conversation.session.transcript.handover, "used again without a request")
+    await until(lambda: rig.conversation.session.transcript.window.handover, "used again without a request")
     assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 1)
     await _undo(rig)
 
@@ -293,7 +293,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summariser) -> None:
     press(dialog, "hand_over")
     await _closed(rig)
     assert rig.events(HandoverMade)[-1].upto == end
-    first = rig.conversation.session.transcript.items[0].seq
+    first = rig.conversation.session.transcript.messages.items[0].seq
     rig.chat.view.action_triggered.emit(SummarizeUpTo(first))  # covered already: that one again
     await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
     dialog = rig.wiring.rewrites.handover_presenter.dialog
@@ -362,7 +362,7 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
     press(dialog, "undo")
     await until(lambda: dialog.after_box.currentData() == second, "undone")
-    active = rig.conversation.session.transcript.handover
+    active = rig.conversation.session.transcript.window.handover
     assert active is not None
     assert active[0] == second
     dialog.close()
@@ -390,7 +390,7 @@ async def _check_running_again(rig: WindowRig, model: Summariser, first: int) ->
     assert "undo" not in [button_name(action) for action in rows[first].actions]
     rig.window.commands.undo_compaction.trigger()
     active = rig.conversation.session.transcript
-    await until(lambda: active.handover and active.handover[0] == first, "the former one again")
+    await until(lambda: active.window.handover and active.window.handover[0] == first, "the former one again")
 
 
 async def _check_editing(rig: WindowRig, count: int) -> None:
@@ -421,7 +421,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
     press(dialog, "save")
     await until(lambda: rewrites.edit_presenter is None, "saved")
-    active = transcript.handover
+    active = transcript.window.handover
     assert active is not None
     assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
     assert transcript.rewrites.handovers[count].sections[1].bullets[0].text == "Words about it."
@@ -435,7 +435,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
 
 async def _check_editing_undone(rig: WindowRig) -> None:
     """An undone handover is read only until it is redone; changes are not thrown away unasked."""
-    rewrites, active = rig.wiring.rewrites, rig.conversation.session.transcript.handover
+    rewrites, active = rig.wiring.rewrites, rig.conversation.session.transcript.window.handover
     assert active is not None
     await rig.conversation.window.undo(active[0])
     rewrites.edit(active[0])

@@ -35,17 +35,17 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         banners, commands, gauge = rig.window.banners, rig.window.commands, rig.window.top_bar.gauge
         transcript = rig.conversation.session.transcript
         commands.undo_compaction.trigger()
-        await until(lambda: not transcript.handover, "undone")
+        await until(lambda: not transcript.window.handover, "undone")
         assert "hold" not in banners.banner_ids(), "there is room"
 
         commands.redo_compaction.trigger()
-        await until(lambda: transcript.handover, "redone")
+        await until(lambda: transcript.window.handover, "redone")
         await rig.change_policy(handover_at=0.3)
         await rig.conversation.session.record(Undone(max(transcript.rewrites.by_seq), refused=True))
-        assert not transcript.handover
+        assert not transcript.window.handover
         assert "hold" not in banners.banner_ids(), "the user undid nothing"
         commands.redo_compaction.trigger()
-        await until(lambda: transcript.handover, "redone by the user")
+        await until(lambda: transcript.window.handover, "redone by the user")
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.banner_ids(), "the word")
         find_button(banners, "hold").click()
@@ -62,7 +62,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         assert texts[-2:] == ["Compaction on hold", "Compaction resumed"]
 
         commands.redo_compaction.trigger()
-        await until(lambda: transcript.handover, "redone again")
+        await until(lambda: transcript.window.handover, "redone again")
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.banner_ids(), "the word again")
         rig.conversation.handovers.start()

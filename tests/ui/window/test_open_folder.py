@@ -73,7 +73,7 @@ async def _check_a_new_folder(rig: WindowRig) -> None:
     (rig.folder / "new").mkdir()
     await rig.wiring.workspace_controller.open_folder(rig.folder / "new")
     await until(lambda: trust_question(rig), "the question")
-    assert rig.conversation.session.transcript.items == []
+    assert rig.conversation.session.transcript.messages.items == []
     assert rig.chat.empty_state.sentence == "No messages yet."
     press(trust_question(rig)[0], "trust")
     await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")

@@ -238,7 +238,7 @@ async def _check_the_request(rig: WindowRig) -> None:
         assert dialog is not None
         text = dialog.viewer.text
         await until(text.toPlainText, "its text")
-        masked = rig.conversation.session.transcript.item(rig.events(SweepMade)[0].masked[0])
+        masked = rig.conversation.session.transcript.messages.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
         assert output_marker(masked.event) in text.toPlainText()

@@ -94,7 +94,7 @@ async def _check_a_pin(rig: WindowRig) -> None:
     await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
     copies = [
         entry
-        for entry in rig.conversation.session.transcript.window_entries()
+        for entry in rig.conversation.session.transcript.window.entries()
         if isinstance(entry, PinnedCopy)
     ]
     assert [copy.item.seq for copy in copies] == [card(rig, "part0.txt").answer_seq]

@@ -466,7 +466,7 @@ async def _check_attachments(rig: WindowRig, second: WindowControllers, session_
     conversation = second.session_controller.conversation
     assert conversation is not None
     transcript = conversation.session.transcript
-    await until(lambda: transcript.turns > 1 and not conversation.is_running, "the answer")
+    await until(lambda: transcript.messages.turns > 1 and not conversation.is_running, "the answer")
     await _show(rig.wiring, session_id)
     rig.type_message("Written after it", send=False)
     await rig.wiring.session_controller.composer.drafts.save_all()

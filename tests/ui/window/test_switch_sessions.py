@@ -202,7 +202,7 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
         await workspaces.new_session()
         assert await composer.drafts.save_all() == []
         assert (await store.draft(session_id)).text == "on its way, next"
-    await until(lambda: sender.session.transcript.turns == 1, "the message recorded")
+    await until(lambda: sender.session.transcript.messages.turns == 1, "the message recorded")
     while (await store.draft(session_id)).text != ", next":
         assert (await store.draft(session_id)).text in ("on its way, next", ", next")
     await sender.stop()

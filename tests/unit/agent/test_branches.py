@@ -198,7 +198,7 @@ async def test_a_rewrite_of_the_parent_is_undone_in_the_branch_alone() -> None:
     rig = await two_turns()
     parent = rig.conversation
     await parent.window.choose_form(seqs(rig, ToolAnswered)[0], "preview")
-    swept = parent.session.transcript.last_rewrite_seq
+    swept = parent.session.transcript.window.last_rewrite_seq
     assert swept
     branch = await rig.workspace.branches.open(parent.session.id)
     assert branch.session.transcript.can_undo(swept)

@@ -134,7 +134,7 @@ class RandomUser:
             await self.rig.conversation.window.redo(self.chance.choice(undone))
 
     async def _pin(self) -> None:
-        items = self.rig.conversation.session.transcript.items
+        items = self.rig.conversation.session.transcript.messages.items
         if outputs := [item.seq for item in items if isinstance(item.event, ToolAnswered)]:
             await self.rig.conversation.window.pin(self.chance.choice(outputs))
             await self.rig.conversation.window.unpin(self.chance.choice(outputs))

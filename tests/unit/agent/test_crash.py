@@ -451,7 +451,7 @@ async def test_a_full_disk_is_reported_and_nothing_is_half_applied() -> None:
         await rig.assert_consistent()
         (summary,) = await rig.store.sessions()
         state = Transcript(session.log)
-        assert (summary.events, summary.messages) == (state.last_seq, state.counts().messages)
+        assert (summary.events, summary.messages) == (state.last_seq, state.messages.counts().messages)
         assert (summary.spent, summary.used) == (
             state.spending.tokens,
             rig.conversation.window.measure()[1].used,

@@ -71,7 +71,7 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
     assert [message.role for message in second[-5:]] == ["assistant", "tool", "tool", "user", "user"]
     assert [message.text for message in second[-2:]] == ["Only the tests.", "And be quick."]
     assert len(rig.events(TurnEnded)) == 2
-    assert rig.conversation.session.transcript.turns == 2
+    assert rig.conversation.session.transcript.messages.turns == 2
     await rig.assert_consistent()
 
 

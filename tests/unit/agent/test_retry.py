@@ -165,8 +165,8 @@ async def test_the_list_counts_the_transcript_s_messages(partial: bool) -> None:
         rig.conversation.session.transcript.retry_event() or TurnEnded("done")
     )
     (summary,) = await rig.store.sessions()
-    assert summary.counts == rig.conversation.session.transcript.counts() == MessageCounts(1)
+    assert summary.counts == rig.conversation.session.transcript.messages.counts() == MessageCounts(1)
     assert (
-        Transcript(rig.conversation.session.log).window_entries()
-        == rig.conversation.session.transcript.window_entries()
+        Transcript(rig.conversation.session.log).window.entries()
+        == rig.conversation.session.transcript.window.entries()
     )

@@ -140,8 +140,12 @@ def test_large_arguments_survive_every_rewrite(name: str) -> None:
         simulator.step(f"I write {number}.", [simulator.tool_call(0, arguments, "write_file")])
         simulator.answer_call(0, "Wrote it.")
     session_rewrites.sweep_all(simulator, 2)
-    masked = [item.event for item in simulator.transcript.items if item.seq in simulator.transcript.masked]
-    assert any(isinstance(event, AssistantSpoke) for event in masked) or simulator.transcript.covers
+    masked = [
+        item.event
+        for item in simulator.transcript.messages.items
+        if item.seq in simulator.transcript.window.masked
+    ]
+    assert any(isinstance(event, AssistantSpoke) for event in masked) or simulator.transcript.window.covers
     assert unreachable_content(simulator) == []
     session_rewrites.fold_all(simulator)
     simulator.hand_over(0)
@@ -183,6 +187,6 @@ def test_many_outputs_of_one_step() -> None:
         simulator.answer_call(0, "ok")
     session_rewrites.fold_all(simulator)
     assert unreachable_content(simulator) == []
-    assert any(isinstance(item.event, ToolAnswered) for item in simulator.transcript.items)
+    assert any(isinstance(item.event, ToolAnswered) for item in simulator.transcript.messages.items)
     simulator.step("Done.", 0)
     assert lint(simulator.sent_requests[-1].request.messages) == []

@@ -90,9 +90,9 @@ def check_every_instruction_in_force_is_in_the_window(simulator: SessionSimulato
         if isinstance(recorded.event, OpeningGiven) and not rewrites.excluded_texts:
             assert system.text.endswith(recorded.event.texts[-1].text)
     standing = [
-        entry for entry in simulator.transcript.window_entries() if isinstance(entry, AddedInstructions)
+        entry for entry in simulator.transcript.window.entries() if isinstance(entry, AddedInstructions)
     ]
-    newest = {entry.event.text.key: entry for entry in simulator.transcript.added_instructions}
+    newest = {entry.event.text.key: entry for entry in simulator.transcript.window.added_instructions}
     assert set(newest.values()) <= set(standing)
     assert len({entry.seq for entry in standing}) == len(standing)
     texts = {entry.event.text.text for entry in newest.values() if entry.seq not in rewrites.excluded}
@@ -127,10 +127,13 @@ def check_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulato
         transcript.apply(recorded)
         if isinstance(recorded.event, RewriteEvent):
             twin = transcript.fork()
-            twin.rearrange()
-            assert (twin.covers, twin.window_entries()) == (transcript.covers, transcript.window_entries())
-            assert twin.window_tokens == transcript.window_tokens
-            assert twin.maskable_items == transcript.maskable_items
+            twin.window.rearrange()
+            assert (twin.window.covers, twin.window.entries()) == (
+                transcript.window.covers,
+                transcript.window.entries(),
+            )
+            assert twin.window.tokens == transcript.window.tokens
+            assert twin.window.maskable_items == transcript.window.maskable_items
             assert _sums(twin) == _sums(transcript)
         _sums(transcript)  # as a request asks for them between two rewrites
 
@@ -138,8 +141,11 @@ def check_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulato
 def _sums(transcript: Transcript) -> list[tuple[int, int]]:
     """Return the tokens from each message on, and those but for their words up to its model call."""
     return [
-        (transcript.tokens_from(item.seq), transcript.wordless_tokens(item.step, item.cumulative_tokens))
-        for item in transcript.items
+        (
+            transcript.window.tokens_from(item.seq),
+            transcript.window.wordless_tokens(item.step, item.cumulative_tokens),
+        )
+        for item in transcript.messages.items
     ]
 
 
@@ -229,8 +235,8 @@ def check_masking_is_stateful(simulator: SessionSimulator) -> None:
         if isinstance(recorded.event, SweepMade):
             masked = set(recorded.event.masked)
             assert masked
-            assert not masked & (transcript.masked | transcript.rewrites.pinned)
-            items = [item for seq in masked if (item := transcript.item(seq))]
+            assert not masked & (transcript.window.masked | transcript.rewrites.pinned)
+            items = [item for seq in masked if (item := transcript.messages.item(seq))]
             min_saving = max(1, simulator.policy.least_saving)
             assert all(
                 saving(transcript, item) >= (1 if has_only_images(item) else min_saving) for item in items
@@ -239,16 +245,20 @@ def check_masking_is_stateful(simulator: SessionSimulator) -> None:
             assert saved - recorded.event.anchor_tokens == recorded.event.saved
             if recorded.event.reason in BY_THE_PROGRAM:
                 assert not any(has_only_images(item) for item in items)
-                assert all(transcript.steps - item.step >= sweep.MIN_PROTECTED_STEPS for item in items)
+                assert all(
+                    transcript.messages.steps - item.step >= sweep.MIN_PROTECTED_STEPS for item in items
+                )
         transcript.apply(recorded)
-        assert not (transcript.masked | transcript.rewrites.excluded.keys()) & transcript.rewrites.pinned
+        assert (
+            not (transcript.window.masked | transcript.rewrites.excluded.keys()) & transcript.rewrites.pinned
+        )
 
 
 def check_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) -> None:
     """A pin shows the output in full; of an often recalled one the program leaves the newest copy."""
     transcript = simulator.transcript
     newest_copies = {}
-    for item in transcript.items:
+    for item in transcript.messages.items:
         if isinstance(item.event, ToolAnswered) and item.event.recalled:
             newest_copies[item.event.recalled] = item.seq
     often = {
@@ -261,7 +271,7 @@ def check_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) ->
     assert not often & set(due_sweep.masked if due_sweep else ())
     texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
-        output = transcript.item(seq)
+        output = transcript.messages.item(seq)
         assert output is not None
         form = transcript.rewrites.chosen_forms.get(seq)
         text = form.text if form else getattr(output.event, "text", "")
@@ -277,11 +287,11 @@ def check_the_tail_is_protected(simulator: SessionSimulator) -> None:
     """
     policy, transcript = simulator.policy, simulator.transcript
     for candidate in sweep.sweep_candidates(transcript, policy):
-        item = transcript.item(candidate.seq)
+        item = transcript.messages.item(candidate.seq)
         assert item is not None
-        assert candidate.seq not in transcript.masked
-        age = transcript.steps - item.step
-        later_tokens = sum(other.tokens for other in transcript.items if other.seq > candidate.seq)
+        assert candidate.seq not in transcript.window.masked
+        age = transcript.messages.steps - item.step
+        later_tokens = sum(other.tokens for other in transcript.messages.items if other.seq > candidate.seq)
         if candidate.seq in transcript.superseded and candidate.seq not in transcript.in_work:
             assert age >= sweep.MIN_PROTECTED_STEPS
         elif isinstance(item.event, AssistantSpoke):
@@ -315,14 +325,14 @@ def test_5_what_is_excluded_stands_in_no_request(simulator: SessionSimulator) ->
     transcript = simulator.transcript
     texts = {entry.seq: message.text for entry, message in entries_and_messages(simulator)}
     for seq, event in transcript.rewrites.excluded.items():
-        content, item = simulator.contents[event.digest], transcript.item(seq)
+        content, item = simulator.contents[event.digest], transcript.messages.item(seq)
         if seq in texts:
             assert event.text in texts[seq]
             assert bare_marker(event.digest) in event.text
         if item is not None and isinstance(item.event, UserSpoke | AssistantSpoke):
             assert item.event.text.encode() in content
-            assert item not in transcript.without_excluded(transcript.items)
-        assert seq not in {candidate.seq for candidate in transcript.maskable_items}
+            assert item not in transcript.window.without_excluded(transcript.messages.items)
+        assert seq not in {candidate.seq for candidate in transcript.window.maskable_items}
 
 
 def entries_and_messages(simulator: SessionSimulator) -> Iterator[tuple[LogItem, Message]]:

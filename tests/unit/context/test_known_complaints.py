@@ -116,7 +116,7 @@ def test_thinking_blocks_are_not_changed() -> None:
     for item, message in zip(answers, sent, strict=True):
         assert isinstance(item.event, AssistantSpoke)
         assert (message.text, message.verbatim) == (item.event.text, item.event.verbatim)
-        if simulator.transcript.steps - item.step < 2:
+        if simulator.transcript.messages.steps - item.step < 2:
             assert message.calls == item.event.calls
     assert any("[CACHED]" in call.arguments for message in sent for call in message.calls)
 
@@ -265,7 +265,7 @@ def test_everything_can_be_undone_later() -> None:
     for seq in sorted(simulator.transcript.rewrites.by_seq):
         if simulator.transcript.can_undo(seq):
             simulator.record(Undone(seq))
-    plain = [text_of(item) for item in simulator.transcript.items]
+    plain = [text_of(item) for item in simulator.transcript.messages.items]
     assert [message.text for message in simulator.window().request.messages[1:]] == plain
 
 
@@ -291,7 +291,7 @@ def test_off_disables_everything() -> None:
     assert now.pressure != "panic"
     assert planner.handover_due(simulator.transcript, simulator.policy, now, 10**12) is None
     sent = simulator.window().request.messages
-    assert sent[1:] == tuple(raw(item) for item in simulator.transcript.items)
+    assert sent[1:] == tuple(raw(item) for item in simulator.transcript.messages.items)
 
 
 def raw(item: LogItem) -> Message:

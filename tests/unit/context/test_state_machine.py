@@ -196,7 +196,7 @@ class Session(SessionMachine):
     def markers_are_markers(self) -> None:
         """No pinned output is a marker, and each marker stands for stored content."""
         transcript = self.simulator.transcript
-        assert not transcript.masked & transcript.rewrites.pinned
+        assert not transcript.window.masked & transcript.rewrites.pinned
 
 
 # Fewer examples than a property has, because each is an entire session.

@@ -41,7 +41,7 @@ class AnswerRows:
         changed = []
         for key, row in self._rows.items():
             note = context_note(states.state_of(key.seq))
-            if note != row.context_note and transcript.item(key.seq) is not None:
+            if note != row.context_note and transcript.messages.item(key.seq) is not None:
                 changed.append(replace(row, context_note=note))
         self._rows |= {row.key: row for row in changed}
         return changed

@@ -93,7 +93,7 @@ class Dividers:
         self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
     ) -> DividerRow | None:
         """Return the line about files that changed; None if the card of their call shows it."""
-        self._turns[event.capture] = transcript.turns
+        self._turns[event.capture] = transcript.messages.turns
         if has_card:
             return None
         turns = {self._turns.get(capture, 0) for capture in event.reverts}

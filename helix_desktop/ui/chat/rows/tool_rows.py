@@ -237,7 +237,7 @@ class ToolRows:
             for seq, key in self._key_by_answer.items()
         }
         for seq, keys in self._masked_calls.items():
-            cached = seq in transcript.masked and standings.cover_of(seq) is None
+            cached = seq in transcript.window.masked and standings.cover_of(seq) is None
             new |= {key: replace(new.get(key, self._rows[key]), arguments_cached=cached) for key in keys}
         changed = [row for key, row in new.items() if row != self._rows[key]]
         self._rows |= {row.key: row for row in changed}
@@ -246,7 +246,7 @@ class ToolRows:
     def _updated(
         self, seq: int, row: ToolRow, transcript: Transcript, window_states: MessageStates
     ) -> ToolRow:
-        item = transcript.item(seq)
+        item = transcript.messages.item(seq)
         assert item is not None  # every answer here was applied
         assert isinstance(item.event, ToolAnswered)
         if _output_form(seq, item.event, transcript) != (row.form, row.instructions, row.chosen_by):

@@ -32,7 +32,7 @@ class UserRows:
             RowKey(recorded.seq),
             event.text,
             recorded.at,
-            transcript.turns,
+            transcript.messages.turns,
             tuple(_note(attachment, transcript, self._token_ratio) for attachment in event.attachments),
             event.steered,
             prompt,
@@ -69,7 +69,7 @@ class UserRows:
         """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
         changed = []
         for row in self._rows.values():
-            is_left_out = not are_sent or row.key.seq in transcript.masked
+            is_left_out = not are_sent or row.key.seq in transcript.window.masked
             notes = tuple(
                 replace(note, is_left_out=is_left_out and note.icon == IMAGE_ICON) for note in row.attachments
             )

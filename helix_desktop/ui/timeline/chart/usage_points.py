@@ -135,15 +135,15 @@ class _UsageReducer:
 
     def _skip(self, recorded: RecordedEvent) -> None:
         """Read an event that is no rewrite; what it takes out of the window, also reports, counts no more."""
-        before = len(self._transcript.window_entries())
+        before = len(self._transcript.window.entries())
         self._transcript.apply(recorded)
-        if len(self._transcript.window_entries()) != before:
+        if len(self._transcript.window.entries()) != before:
             self._messages = _window_tokens(self._transcript)
             self._find_report(self._model)
 
     def _append(self, recorded: RecordedEvent) -> None:
         self._transcript.apply(recorded)
-        self._messages += self._transcript.entry_tokens(self._transcript.window_entries()[-1])
+        self._messages += self._transcript.window.entry_tokens(self._transcript.window.entries()[-1])
 
     def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
         if event.estimate:
@@ -155,7 +155,10 @@ class _UsageReducer:
         self._append(recorded)
         self._find_report(event.model)
         if event.estimate:
-            report, answer = self._report, self._transcript.entry_tokens(self._transcript.items[-1])
+            report, answer = (
+                self._report,
+                self._transcript.window.entry_tokens(self._transcript.messages.items[-1]),
+            )
             is_reported = report is not None and report.newest and report.unchanged
             is_estimated = report is None or not (is_reported and is_small_answer(answer, report))
             self._add_point(recorded.seq, is_estimated=is_estimated)
@@ -197,7 +200,7 @@ class _UsageReducer:
 
     @property
     def _quoted_tokens(self) -> int:
-        handover = self._transcript.handover
+        handover = self._transcript.window.handover
         if handover is None or handover[0] in self._transcript.rewrites.excluded:
             return 0  # what stands in place of a handover quotes nobody
         seq, event = handover
@@ -230,8 +233,8 @@ def _windows_of_choices(log: Sequence[RecordedEvent], window_size: int) -> dict[
 
 
 def _window_tokens(transcript: Transcript) -> int:
-    entries = transcript.window_entries()
-    return transcript.opening_tokens + sum(transcript.entry_tokens(entry) for entry in entries)
+    entries = transcript.window.entries()
+    return transcript.opening_tokens + sum(transcript.window.entry_tokens(entry) for entry in entries)
 
 
 def _accompanying_sweep(following: RecordedEvent | None) -> RecordedEvent | None:

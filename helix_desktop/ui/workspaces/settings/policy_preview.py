@@ -113,7 +113,7 @@ class PolicyPreview:
         """Compute what is missing of the replays that the page compares; what was begun before ends."""
         self.stop()
         conversation = self._conversation
-        if conversation is None or conversation.session.transcript.steps < _MIN_REQUESTS:
+        if conversation is None or conversation.session.transcript.messages.steps < _MIN_REQUESTS:
             self._show(
                 "empty", tr("After two requests, you can see here what a policy does to this session.")
             )

@@ -64,7 +64,10 @@ async def test_a_question_waits_among_approvals_and_ends_nothing() -> None:
         rig.model.requests[1]
     )
     assert [event.text for event in rig.events(UserSpoke)] == ["Go.", "Be quick."]
-    items, decision = conversation.session.transcript.items, "Which database? – Postgres; with pgvector"
+    items, decision = (
+        conversation.session.transcript.messages.items,
+        "Which database? – Postgres; with pgvector",
+    )
     assert f"user: {decision}\n" in render_fold_note(items, "0" * 64, 1), (
         "what the user decided stays in sight"
     )

@@ -229,7 +229,7 @@ async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritte
     """Its report is not of what stands in the window now; what is sent next counts as changed."""
     model = Reporting("one", 1.5)
     rig, conversation = await calibrated_rig(model)
-    large = conversation.session.transcript.items[0].seq
+    large = conversation.session.transcript.messages.items[0].seq
     gate, reports = asyncio.Event(), model.script
     model.script = lambda request: [TextDelta("I "), gate, *reports(request)]
     await conversation.send("Go on.")
@@ -248,5 +248,5 @@ async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritte
     assert gauge.used == pytest.approx(window.estimate * gauge.ratio, rel=0.05)
     assert gauge.used < second.estimate
     assert transcript.changed_from == large
-    past = await conversation.window.window_at(transcript.items[-1].seq)
+    past = await conversation.window.window_at(transcript.messages.items[-1].seq)
     assert past.window.estimate == second.estimate

@@ -201,7 +201,9 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     await rig.conversation.run("Say a lot.")
     transcript = rig.conversation.session.transcript
     (large_reply,) = [
-        item.seq for item in transcript.items if isinstance(item.event, ToolAnswered) and item.tokens > 900
+        item.seq
+        for item in transcript.messages.items
+        if isinstance(item.event, ToolAnswered) and item.tokens > 900
     ]
     rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)

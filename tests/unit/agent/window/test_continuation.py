@@ -75,7 +75,9 @@ async def test_a_session_begins_with_the_handover_of_another_one() -> None:
     assert "[e" not in text  # numbers of events would be of this session
     origin = new.session.transcript.origin
     assert origin is not None
-    (answer,) = [item.event for item in old.session.transcript.items if hasattr(item.event, "digest")]
+    (answer,) = [
+        item.event for item in old.session.transcript.messages.items if hasattr(item.event, "digest")
+    ]
     assert answer.digest.encode() in await rig.store.get(origin.index)
     rig._conversation = new
     await rig.assert_consistent()
@@ -115,7 +117,7 @@ async def test_a_later_handover_keeps_what_the_session_began_with() -> None:
     await new.run("Think.")
     await new.run("And now?")
     await new.handovers.commit(await new.handovers.draft())
-    current = new.session.transcript.handover
+    current = new.session.transcript.window.handover
     origin = new.session.transcript.origin
     assert current is not None
     assert origin is not None

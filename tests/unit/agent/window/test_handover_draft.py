@@ -314,7 +314,7 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     ((seq, former),) = rig.conversation.session.transcript.rewrites.handovers.items()
     before, spent = window.measure()[0].request, former.spent
     await handovers.put_back(seq, "TODO Items", Bullet("Call   Ann", (4, 99_999)))
-    active = rig.conversation.session.transcript.handover
+    active = rig.conversation.session.transcript.window.handover
     assert active is not None
     assert (active[1].revises, active[1].edited, active[1].spent) == (seq, True, 0)
     text = window.measure()[0].request.messages[1].text
@@ -379,7 +379,7 @@ async def test_a_handover_is_written_again() -> None:
     shorter = min(others, key=lambda cut: cut.upto)
     assert shorter.upto < former.upto
     await handovers.commit(await handovers.draft_rerun(second, upto=shorter.upto))
-    active = session.transcript.handover
+    active = session.transcript.window.handover
     assert active is not None
     assert (active[1].replaces, active[1].upto) == ((second, first), shorter.upto)
     with pytest.raises(CompactionRefused, match="wasn't changed"):
@@ -388,7 +388,7 @@ async def test_a_handover_is_written_again() -> None:
         await window.undo(seq)
     assert window.measure()[0].request == before
     await window.redo(active[0])
-    assert session.transcript.handover == active
+    assert session.transcript.window.handover == active
     await rig.assert_consistent()
 
 
@@ -408,7 +408,7 @@ async def test_the_user_may_compact_a_single_long_turn() -> None:
     rig = AgentRig(ScriptedModel(working(12, 400)), PROFILES["off"])
     await (await rig.begin()).run("Build the thing.")
     first, *_ = await rig.conversation.handovers.cuts()
-    assert first.kept_seq == rig.conversation.session.transcript.user_items[0].seq
+    assert first.kept_seq == rig.conversation.session.transcript.messages.user_items[0].seq
     draft = await rig.conversation.handovers.draft()
     await rig.conversation.handovers.commit(draft)
     (handover,) = rig.events(HandoverMade)

@@ -32,7 +32,7 @@ class _AskedCounter:
 
 
 async def test_a_note_is_counted_from_its_messages() -> None:
-    counter, items = _AskedCounter(), build_history(20).transcript.items
+    counter, items = _AskedCounter(), build_history(20).transcript.messages.items
     tokens = NoteTokens(counter)
     await tokens.read_ahead(items)
     counter.chars = 0
@@ -48,12 +48,12 @@ async def test_a_note_is_counted_from_its_messages() -> None:
 async def test_words_too_long_to_be_counted_by_parts_are_not_counted_ahead() -> None:
     """Their parts would take memory, and the time of the user's next key, for nothing."""
     counter, event = _AskedCounter(), UserSpoke("a line of a log\n" * 4_000, 20_000)
-    await NoteTokens(counter).read_ahead(Transcript([RecordedEvent(1, 0, event)]).items)
+    await NoteTokens(counter).read_ahead(Transcript([RecordedEvent(1, 0, event)]).messages.items)
     assert counter.chars == 0
 
 
 async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
-    counter, items = _AskedCounter(), build_history(3).transcript.items
+    counter, items = _AskedCounter(), build_history(3).transcript.messages.items
     counter.is_damaged, tokens = True, NoteTokens(counter)
     await tokens.read_ahead(items)
     counter.is_damaged = False

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ObservationProgress
-from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
@@ -62,7 +62,9 @@ async def test_observations_are_prepared_then_placed() -> None:
     assert observations.tokens < observations.before
     covered = [
         item.turn
-        for item in rig.conversation.session.transcript.between(observations.after, observations.upto)
+        for item in rig.conversation.session.transcript.messages.between(
+            observations.after, observations.upto
+        )
     ]
     assert set(covered) == {1, 2, 3}
     assert TITLE not in next_request_text(rig)
@@ -300,7 +302,7 @@ async def test_the_user_can_have_observations_made_however_little_there_is() -> 
     assert [update.phase for update in updates][:1] == ["read"]
     assert OBSERVATIONS in [update.text for update in updates]
     assert updates[-1].phase == "idle"
-    covered = rig.conversation.session.transcript.between(observations.after, observations.upto)
+    covered = rig.conversation.session.transcript.messages.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
     with pytest.raises(CompactionRefused, match="All older messages are noted already"):
         rig.conversation.observations.start()

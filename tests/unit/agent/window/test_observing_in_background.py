@@ -114,7 +114,7 @@ async def test_nothing_is_blocked_while_observations_are_written() -> None:
     await rig.conversation.run("Think once more.")
     await rig.wait_until(lambda: rig.model.observation_requests)
     assert (await rig.conversation.run("Meanwhile?")).how == "done"
-    items = rig.conversation.session.transcript.items
+    items = rig.conversation.session.transcript.messages.items
     output = next(item.seq for item in items if isinstance(item.event, ToolAnswered) and item.tokens > 1_000)
     await rig.conversation.rename("Another title")
     await rig.conversation.window.pin(output)

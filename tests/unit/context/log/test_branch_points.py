@@ -71,7 +71,7 @@ def test_a_retry_asks_what_the_turn_asked_first(parent: SessionSimulator, at: in
     branch.go_on_behind(end)
     branch.retry()
     assert branch.transcript.turn_open
-    assert branch.transcript.items[-1].seq == message
+    assert branch.transcript.messages.items[-1].seq == message
     first = next((sent for sent in parent.sent_requests if sent.seq >= message), None)
     if first is not None and first.seq == end:
         assert raw(branch.window().request) == raw(first.request)

@@ -14,6 +14,6 @@ def test_a_message_and_its_step_on_the_chart_have_one_number(simulator: SessionS
     """Whatever was retried, steered or compacted in between."""
     steps = {step.seq: (step.turn, step.number) for step in read_steps(simulator.log)}
     transcript = simulator.transcript
-    for item in transcript.items:
+    for item in transcript.messages.items:
         if isinstance(item.event, AssistantSpoke):
-            assert (item.turn, transcript.step_in_turn(item)) == steps[item.seq]
+            assert (item.turn, transcript.messages.step_in_turn(item)) == steps[item.seq]

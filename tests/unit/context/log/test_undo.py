@@ -132,8 +132,8 @@ def check_undoing_everything_gives_the_plain_history(simulator: SessionSimulator
     plain = [recorded for recorded in simulator.log if not isinstance(recorded.event, RewriteEvent)]
     bare = Transcript(renumbered(plain))
     assert raw(project(bare, simulator.policy, simulator.frame).request) == raw(simulator.window().request)
-    assert simulator.transcript.covers == ()
-    assert not simulator.transcript.masked
+    assert simulator.transcript.window.covers == ()
+    assert not simulator.transcript.window.masked
 
 
 def check_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
@@ -148,14 +148,14 @@ def check_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
 
 def check_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
     """Trying rewrites on a fork changes neither the window nor what may be undone."""
-    before, masked = simulator.window(), set(simulator.transcript.masked)
+    before, masked = simulator.window(), set(simulator.transcript.window.masked)
     twin = simulator.transcript.fork()
     twin.apply(RecordedEvent(twin.last_seq + 1, 0, SweepMade((2, 3), 10, SweepReason.MANUAL)))
     twin.apply(RecordedEvent(twin.last_seq + 1, 0, Pinned(2)))
     for seq in list(twin.rewrites.by_seq):
         twin.apply(RecordedEvent(twin.last_seq + 1, 0, Undone(seq)))
     assert simulator.window() == before
-    assert simulator.transcript.masked == masked
+    assert simulator.transcript.window.masked == masked
     assert len(simulator.log) == simulator.transcript.last_seq
 
 

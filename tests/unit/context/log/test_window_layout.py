@@ -64,33 +64,35 @@ def check_each_rewrite_takes_effect_immediately(simulator: SessionSimulator) -> 
     for recorded in simulator.log:
         transcript.apply(recorded)
         if isinstance(recorded.event, FoldMade | HandoverMade | ObservationsPlaced):
-            assert recorded.seq in {cover.seq for cover in transcript.covers}, recorded.event
-            assert all(not overlap(*two) for two in pairwise(transcript.covers))
+            assert recorded.seq in {cover.seq for cover in transcript.window.covers}, recorded.event
+            assert all(not overlap(*two) for two in pairwise(transcript.window.covers))
 
 
 def check_every_message_is_shown_once_or_covered(simulator: SessionSimulator) -> None:
     """Each in one place: raw, or behind one cover, and as a copy if pinned or kept back."""
     transcript = simulator.transcript
-    live = transcript.window_entries()
+    live = transcript.window.entries()
     raw = [entry.seq for entry in live if isinstance(entry, LogItem)]
     copies = [entry.item.seq for entry in live if isinstance(entry, PinnedCopy)]
-    kept_seqs = {cover.event.kept for cover in transcript.covers if isinstance(cover.event, HandoverMade)}
+    kept_seqs = {
+        cover.event.kept for cover in transcript.window.covers if isinstance(cover.event, HandoverMade)
+    }
     assert len(set(raw)) == len(raw)
     assert set(copies) <= set(transcript.rewrites.pinned)
-    for item in transcript.items:
-        covering = [cover for cover in transcript.covers if cover.after < item.seq <= cover.upto]
+    for item in transcript.messages.items:
+        covering = [cover for cover in transcript.window.covers if cover.after < item.seq <= cover.upto]
         assert len(covering) <= 1
         assert (item.seq in raw) == (not covering or item.seq in kept_seqs)
         if covering and item.seq in transcript.rewrites.pinned:
             assert item.seq in copies
     visible = {cover.seq for entry in live if isinstance(entry, SummaryBlock) for cover in entry.covers}
-    assert visible == {cover.seq for cover in transcript.covers}
+    assert visible == {cover.seq for cover in transcript.window.covers}
 
 
 def check_no_step_is_split(simulator: SessionSimulator) -> None:
     """No cover begins or ends between a call and its answers."""
-    items = simulator.transcript.items
-    for cover in simulator.transcript.covers:
+    items = simulator.transcript.messages.items
+    for cover in simulator.transcript.window.covers:
         following = next((item for item in items if item.seq > cover.upto), None)
         first = next((item for item in items if item.seq > cover.after), None)
         for neighbor in (following, first):
@@ -112,7 +114,7 @@ def check_the_newest_user_message_stays_while_its_turn_runs(simulator: SessionSi
         assert isinstance(entry.event, UserSpoke)
         texts = [message.text for message in sent.request.messages if message.role == "user"]
         if not any(text.startswith(entry.event.text) for text in texts):
-            (excluded,) = Transcript(simulator.log[: sent.seq]).exclusions_of(entry)
+            (excluded,) = Transcript(simulator.log[: sent.seq]).window.exclusions_of(entry)
             assert excluded.text in texts
 
 

@@ -23,9 +23,9 @@ POLICY = msgspec.structs.replace(disable_folding(PROFILES["balanced"]), ledger_t
 
 def turn(simulator: SessionSimulator, steps: int = 5, size: int = 900) -> None:
     """Run a complete turn of the user and the agent."""
-    simulator.send_message(f"Wish {simulator.transcript.turns}.")
+    simulator.send_message(f"Wish {simulator.transcript.messages.turns}.")
     for step in range(steps):
-        simulator.step(f"Thought {simulator.transcript.turns}.{step}.", 1)
+        simulator.step(f"Thought {simulator.transcript.messages.turns}.{step}.", 1)
         simulator.answer_call(0, f"{simulator.call_count} a line of output\n" * (size // 20))
     simulator.step("Done.", 0)
 
@@ -41,7 +41,7 @@ def observed_thrice() -> SessionSimulator:
     turn(simulator)
     first, middle, last = sorted(simulator.transcript.rewrites.placed_observations)
     simulator.record(Undone(middle))
-    assert [cover.seq for cover in simulator.transcript.covers] == [first, last]
+    assert [cover.seq for cover in simulator.transcript.window.covers] == [first, last]
     return simulator
 
 
@@ -62,7 +62,7 @@ def test_a_fold_stays_between_observations() -> None:
     """The steps that came back between two are folded by themselves, and those after both as well."""
     simulator = observed_thrice()
     assert session_rewrites.fold_all(simulator) >= 2
-    covers = simulator.transcript.covers
+    covers = simulator.transcript.window.covers
     assert outermost(simulator) <= {cover.seq for cover in covers}
     assert [type(cover.event) for cover in covers][:3] == [ObservationsMade, FoldMade, ObservationsMade]
     assert unreachable_content(simulator) == []
@@ -80,7 +80,7 @@ def test_a_condensed_note_stays_between_observations() -> None:
     assert "condense" in {fold.how for fold in folds.values()}
     last = max(observation.upto for observation in simulator.transcript.rewrites.placed_observations.values())
     assert not [fold for fold in folds.values() if fold.after < last < fold.upto]
-    assert outermost(simulator) <= {cover.seq for cover in simulator.transcript.covers}
+    assert outermost(simulator) <= {cover.seq for cover in simulator.transcript.window.covers}
     assert unreachable_content(simulator) == []
 
 
@@ -91,9 +91,9 @@ def test_truncation_leaves_observations_in_place() -> None:
     session_rewrites.truncate(simulator)
     folds = simulator.transcript.rewrites.folds
     assert folds
-    assert set(folds) <= {cover.seq for cover in simulator.transcript.covers}
+    assert set(folds) <= {cover.seq for cover in simulator.transcript.window.covers}
     assert before - simulator.window().estimate == sum(fold.saved for fold in folds.values())
-    assert sum(isinstance(cover.event, ObservationsMade) for cover in simulator.transcript.covers) == 2
+    assert sum(isinstance(cover.event, ObservationsMade) for cover in simulator.transcript.window.covers) == 2
     assert unreachable_content(simulator) == []
 
 
@@ -126,13 +126,13 @@ def test_a_message_kept_back_by_a_handover_starts_no_rewrite(rewrite: str) -> No
         "observe": session_rewrites.prepare_observations,
     }[rewrite](simulator)
     session_rewrites.place_observations(simulator)
-    covers = simulator.transcript.covers
+    covers = simulator.transcript.window.covers
     assert len(covers) >= 2
     assert outermost(simulator) | set(simulator.transcript.rewrites.placed_observations) <= {
         cover.seq for cover in covers
     }
     assert kept_seq in {
-        entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)
+        entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     }
     assert unreachable_content(simulator) == []
 
@@ -144,7 +144,7 @@ def test_a_message_kept_back_by_a_handover_is_reachable_after_the_next() -> None
     again = simulator.hand_over(0)
     assert again is not None
     assert kept_seq not in {
-        entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)
+        entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     }
     assert unreachable_content(simulator) == []
 
@@ -152,7 +152,7 @@ def test_a_message_kept_back_by_a_handover_is_reachable_after_the_next() -> None
 def test_a_handover_ends_before_or_after_restored_history() -> None:
     """A cut among the restored steps would leave observations after it that come before them."""
     simulator = observed_thrice()
-    covers = simulator.transcript.covers
+    covers = simulator.transcript.window.covers
     for cut in cuts.available_cuts(simulator.transcript, 0):
         before = simulator.window().estimate
         twin = simulator.transcript.fork()
@@ -172,7 +172,7 @@ def test_a_handover_over_folds_and_observations_leads_to_everything() -> None:
     layers.append(simulator.window().request)
     assert simulator.hand_over(0) is not None
     assert unreachable_content(simulator) == []
-    assert isinstance(simulator.transcript.covers[0].event, HandoverMade)
+    assert isinstance(simulator.transcript.window.covers[0].event, HandoverMade)
     simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
     assert simulator.window().request == layers[1]
     for seq in sorted(simulator.transcript.rewrites.active_folds, reverse=True):
@@ -186,11 +186,11 @@ def test_a_pinned_marker_is_shown_in_full() -> None:
     turn(simulator)
     turn(simulator)
     session_rewrites.sweep_all(simulator, 2)
-    (masked_seq, *_) = sorted(simulator.transcript.masked)
+    (masked_seq, *_) = sorted(simulator.transcript.window.masked)
     seqs = [output.seq for output in session_rewrites.cached_outputs(simulator)]
     before = simulator.window()
     session_rewrites.pin(simulator, seqs.index(masked_seq))
-    assert masked_seq not in simulator.transcript.masked
+    assert masked_seq not in simulator.transcript.window.masked
     assert simulator.window().estimate > before.estimate
     session_rewrites.unpin(simulator, 0)
     assert simulator.window().request == before.request
@@ -207,7 +207,7 @@ def test_the_newest_user_message_splits_what_truncation_omits() -> None:
     assert all(fold.how == "truncate" for fold in truncation.plan_truncations(simulator.transcript, 1 << 40))
     session_rewrites.truncate(simulator)
     texts = [
-        entry.event.text for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)
+        entry.event.text for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     ]
     assert texts[0] == "Wish 0."
     assert "The newest wish." in texts
@@ -219,4 +219,4 @@ def test_the_newest_user_message_splits_what_truncation_omits() -> None:
         )
         == []
     )
-    assert isinstance(simulator.transcript.user_items[-1].event, UserSpoke)
+    assert isinstance(simulator.transcript.messages.user_items[-1].event, UserSpoke)

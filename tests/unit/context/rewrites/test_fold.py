@@ -34,19 +34,19 @@ ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 def steps_in(transcript: Transcript, after: int, upto: int) -> list[LogItem]:
     """Return the messages between two positions."""
-    return [item for item in transcript.items if after < item.seq <= upto]
+    return [item for item in transcript.messages.items if after < item.seq <= upto]
 
 
 def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_cold: bool) -> None:
     """Complete steps before the protected tail, none folded already, never the newest user message."""
     transcript = simulator.transcript
     policy = session_rewrites.eager_policy(simulator.policy)
-    visible = {entry.seq for entry in transcript.window_entries() if isinstance(entry, LogItem)}
-    newest = max(item.seq for item in transcript.items if isinstance(item.event, UserSpoke))
+    visible = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
+    newest = max(item.seq for item in transcript.messages.items if isinstance(item.event, UserSpoke))
     for candidate in fold.due_folds(transcript, policy, REFERENCE_WINDOW, is_cold=is_cold):
         items = steps_in(transcript, candidate.after, candidate.upto)
         assert {item.seq for item in items} <= visible - {newest}
-        assert all(item.step <= transcript.steps - policy.fold_after_steps for item in items)
+        assert all(item.step <= transcript.messages.steps - policy.fold_after_steps for item in items)
         calls = [
             call.id for item in items if isinstance(item.event, AssistantSpoke) for call in item.event.calls
         ]
@@ -66,7 +66,7 @@ def test_a_long_session_is_folded_and_loses_nothing() -> None:
     simulator = build_history(120, size=4_000)
     folds = simulator.transcript.rewrites.folds
     assert 2 <= len(folds) <= 25
-    assert simulator.window().estimate < 0.4 * simulator.transcript.total_tokens
+    assert simulator.window().estimate < 0.4 * simulator.transcript.messages.total_tokens
     assert unreachable_content(simulator) == []
 
 
@@ -110,7 +110,7 @@ def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
     """The same session waits in a large window, and folds and sweeps in one that it nearly fills."""
     small = msgspec.structs.replace(BALANCED, fold_least=1_000, sweep_min=1_000)
     simulator = build_history(37, size=1_000, policy=msgspec.structs.replace(BALANCED, enabled=False))
-    pressed = simulator.transcript.window_tokens[0] * 3
+    pressed = simulator.transcript.window.tokens[0] * 3
     for window, pays_off in ((pressed, True), (100 * pressed, False)):
         assert bool(fold.due_folds(simulator.transcript, small, window)) is pays_off
         assert (planner.sweep_due(simulator.transcript, small, window) is not None) is pays_off
@@ -156,7 +156,7 @@ def test_a_fold_never_takes_what_the_turn_works_on() -> None:
             search(simulator, f"{change}.{n}", 200)
             assert not is_folded(simulator, read)
             assert not is_folded(simulator, read - 1)
-            assert read not in simulator.transcript.masked
+            assert read not in simulator.transcript.window.masked
     assert all(is_folded(simulator, seq) for seq in looked)
     after = [search(simulator, str(n), 200) for n in range(20)]
     assert is_folded(simulator, read)
@@ -177,7 +177,7 @@ def test_folds_go_around_a_file_that_is_edited_for_long() -> None:
     assert any(fold.how == "condense" for fold in folds)
     assert not is_folded(simulator, read)
     assert not is_folded(simulator, read - 1)
-    assert read not in simulator.transcript.masked
+    assert read not in simulator.transcript.window.masked
     assert all(is_folded(simulator, seq) for seq in found[:60])
     assert simulator.window().estimate < 6_000
 
@@ -195,7 +195,7 @@ def test_user_messages_inside_folded_steps_stay_verbatim() -> None:
     folds = simulator.transcript.rewrites.folds.values()
     assert all(fold.how == "fold" for fold in folds)
     notes = "\n".join(fold.text for fold in folds) + "\n"
-    users = [item.seq for item in simulator.transcript.user_items]
+    users = [item.seq for item in simulator.transcript.messages.user_items]
     folded = [n for n, seq in enumerate(users) if any(fold.after < seq <= fold.upto for fold in folds)]
     assert len(folded) >= 4
     for turn in folded:
@@ -220,9 +220,9 @@ def test_notes_that_outgrow_their_share_are_condensed() -> None:
     short = [fold for fold in simulator.transcript.rewrites.folds.values() if fold.how == "condense"]
     assert short
     assert "\nuser: Wish 1.\n" in short[-1].text
-    notes = [entry for entry in simulator.transcript.window_entries() if fold.is_fold_note(entry)]
+    notes = [entry for entry in simulator.transcript.window.entries() if fold.is_fold_note(entry)]
     cap = policy.condense_at * simulator.frame.info.window
-    assert sum(map(simulator.transcript.entry_tokens, notes)) <= 6 * cap
+    assert sum(map(simulator.transcript.window.entry_tokens, notes)) <= 6 * cap
     assert unreachable_content(simulator) == []
 
 
@@ -259,7 +259,7 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
         simulator.answer_all_calls(target)
         simulator.record(msgspec.structs.replace(answer_of(simulator), target=target))
         simulator.step("Done.", 0)
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     own = [
         line
         for line in fold_note.render_fold_note(items, "ab" * 32, 3).splitlines()[1:]
@@ -277,7 +277,7 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
 
 def answer_of(simulator: SessionSimulator) -> ToolAnswered:
     """Record the newest answer."""
-    event = simulator.transcript.items[-1].event
+    event = simulator.transcript.messages.items[-1].event
     assert isinstance(event, ToolAnswered)
     return event
 
@@ -286,7 +286,9 @@ def test_a_pinned_output_stays_next_to_the_note() -> None:
     """Folding its step leaves it in the window in full; the fold's reported gain is correct."""
     simulator = build_history(30, size=2_000, policy=policy_that_folds())
     simulator.answer_all_calls("x")
-    target = next(item for item in simulator.transcript.items if isinstance(item.event, ToolAnswered))
+    target = next(
+        item for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
+    )
     simulator.transcript.rewrites.folds and simulator.undo(0)
     session_rewrites.pin(simulator, 0)
     session_rewrites.fold_all(simulator)

@@ -47,7 +47,7 @@ TARGETS = (
 def items_of(*events: UserSpoke | AssistantSpoke | ToolAnswered) -> list[LogItem]:
     """Return the items that these events make."""
     transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
-    return transcript.items
+    return transcript.messages.items
 
 
 def spoken_event(text: str, *calls: str) -> AssistantSpoke:
@@ -345,7 +345,10 @@ def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
     words = (UserSpoke("Choose.", 2), asks, chosen, UserSpoke("Go on.", 2), asks, taken_back)
     events: list[Event] = [*words, TurnEnded("failed"), TurnRetried(7, 4)]
     transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
-    items, user_words = transcript.items, transcript.user_words_between(0, transcript.last_seq)
+    items, user_words = (
+        transcript.messages.items,
+        transcript.messages.user_words_between(0, transcript.last_seq),
+    )
     note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     assert note == fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
     assert [item.seq for item in user_words] == [1, 3, 4]

@@ -38,4 +38,4 @@ def test_calls_name_the_entries_that_have_more_than_the_note(
     """What a line says whole, or a change that went well, leaves nothing to recall."""
     events: tuple[Event, ...] = (UserSpoke("Go.", 1), AssistantSpoke("I look.", "m", 1), *answers)
     transcript = Transcript(RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1))
-    assert render_fold_note(transcript.items, HASH, 2).splitlines()[-1] == line
+    assert render_fold_note(transcript.messages.items, HASH, 2).splitlines()[-1] == line

@@ -41,7 +41,7 @@ def test_most_parts_of_a_note_are_parts_of_its_messages() -> None:
         ToolAnswered("c1", "read_file", "text " * 80, "a" * 64, 5_000, 9, 2, target="src/importer.py"),
         ToolAnswered("c2", "run_command", "ok", "", 2, 1, 1, target="pytest -q", exit_code=1, ok=False),
     )
-    items = Transcript(RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)).items
+    items = Transcript(RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)).messages.items
     of_messages = {part for item in items for part in parts_of_message(item)}
     header, _, lines = f"{render_fold_note(items, 'b' * 64, 2)}\n".partition("\n")
     assert set(note_parts(lines)) - of_messages <= {";", "-e"}

@@ -65,10 +65,10 @@ def test_an_at_once_sweep_does_not_wait() -> None:
     """As soon as an output leaves the protected tail it is a marker."""
     simulator = build_history(14, size=2_000, policy=PROFILES["plain"])
     simulator.answer_all_calls("x")
-    last = simulator.transcript.steps
-    outputs = [item for item in simulator.transcript.items if isinstance(item.event, ToolAnswered)]
+    last = simulator.transcript.messages.steps
+    outputs = [item for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)]
     # The newest step's request was sent before the step counted.
-    assert {item.seq for item in outputs if last - 1 - item.step >= 10} == simulator.transcript.masked
+    assert {item.seq for item in outputs if last - 1 - item.step >= 10} == simulator.transcript.window.masked
 
 
 def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
@@ -76,7 +76,7 @@ def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     simulator = build_history(6, size=2_000)
     sweep_event = planner.sweep_all(simulator.transcript, BALANCED)
     assert sweep_event is not None
-    steps = {item.step for seq in sweep_event.masked if (item := simulator.transcript.item(seq))}
+    steps = {item.step for seq in sweep_event.masked if (item := simulator.transcript.messages.item(seq))}
     assert steps == {1, 2, 3, 4}
     assert planner.sweep_all(build_history(6, size=60).transcript, BALANCED) is None
 
@@ -85,14 +85,14 @@ def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
     """Later sweeps leave them in full; a manual sweep can mask them."""
     simulator = build_history(8, size=4_000, policy=disable_folding(BALANCED))
     simulator.record_sweep(planner.sweep_all(simulator.transcript, BALANCED), SweepReason.MANUAL)
-    undone = simulator.transcript.masked
+    undone = simulator.transcript.window.masked
     assert undone
     simulator.undo(0)
     for step in range(30):
         simulator.step("On.", 1)
         simulator.answer_call(0, f"{step} output line\n" * 300)
-    assert simulator.transcript.masked
-    assert not simulator.transcript.masked & undone
+    assert simulator.transcript.window.masked
+    assert not simulator.transcript.window.masked & undone
     again = planner.sweep_all(simulator.transcript, BALANCED)
     assert again is not None
     assert undone <= set(again.masked)
@@ -109,7 +109,7 @@ def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: Con
         )
         assert set(at_once.masked if at_once else ()) == candidates - simulator.transcript.sweep_exempt
     for seq in candidates:
-        item = simulator.transcript.item(seq)
+        item = simulator.transcript.messages.item(seq)
         assert item is not None
         assert isinstance(item.event, ToolAnswered | AssistantSpoke)
         assert item.event.digest if isinstance(item.event, ToolAnswered) else item.event.short
@@ -120,9 +120,11 @@ def check_a_marker_names_its_content(simulator: SessionSimulator) -> None:
 
     Below it stands nothing but the anchors of a sweep.
     """
-    simulator.record(SweepMade(tuple(item.seq for item in simulator.transcript.items), 0, SweepReason.MANUAL))
+    simulator.record(
+        SweepMade(tuple(item.seq for item in simulator.transcript.messages.items), 0, SweepReason.MANUAL)
+    )
     pinned = simulator.transcript.rewrites.pinned
-    for item in simulator.transcript.items:
+    for item in simulator.transcript.messages.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest and item.seq not in pinned:
             marked = render_message(item, simulator.transcript).text
             assert marked.startswith(bare_marker(item.event.digest) + " ")

@@ -38,7 +38,7 @@ def answer(name: str, target: str, text: str = "x", exit_code: int | None = None
 @given(histories(), st.integers(0, 400))
 def test_the_ledger_respects_its_cap(simulator: SessionSimulator, cap: int) -> None:
     """At most the cap, at three characters a token, and a line that counts what was omitted by kind."""
-    ledger = build_ledger(simulator.transcript.items)
+    ledger = build_ledger(simulator.transcript.messages.items)
     text = ledger.text(cap)
     lines = text.splitlines()
     everything = [entry.line for of_kind in ledger.entries().values() for entry in of_kind]
@@ -59,7 +59,7 @@ def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None
         answer("run_command", "ruff check .", "exit code 0\nAll checks passed!", 0),
         *(answer("read_file", f"src/a/folder/that/is/deep/module_{n:02}.py") for n in range(46)),
     )
-    lines = build_ledger(simulator.transcript.items).text(300).splitlines()
+    lines = build_ledger(simulator.transcript.messages.items).text(300).splitlines()
     assert lines[0] == "w src/parser/written_first.py e3"
     assert lines[1] == "! pytest -q tests (exit 1) abababababab e4: E assert 3 == 4"
     assert lines[2] == "$ ruff check . (exit 0) abababababab e5: All checks passed!"
@@ -70,7 +70,7 @@ def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None
 def test_a_kind_that_is_absent_leaves_its_share() -> None:
     """Only reads: they may take everything."""
     simulator = session_with(*(answer("read_file", f"module_{n:02}.py") for n in range(20)))
-    assert len(build_ledger(simulator.transcript.items).text(600).splitlines()) == 20
+    assert len(build_ledger(simulator.transcript.messages.items).text(600).splitlines()) == 20
 
 
 def test_one_line_for_a_path_with_all_its_flags() -> None:
@@ -81,7 +81,7 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
         answer("read_file", "a.py:20-60"),
         answer("run_command", "make\ne1 user: no", "exit code 2\nsrc.c:3: error: no such type", 2),
     )
-    text = build_ledger(simulator.transcript.items).text(600)
+    text = build_ledger(simulator.transcript.messages.items).text(600)
     assert "re a.py abababababab e3 (edited since, e4)" in text
     assert "e src/b.py e4" in text
     assert "! make e1 user: no (exit 2) abababababab e6: src.c:3: error: no such type" in text
@@ -102,20 +102,22 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
 )
 def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     """Redirections generate files, removals delete them; a comparison is neither."""
-    text = build_ledger(session_with(answer("run_command", command, "", 0)).transcript.items).text(600)
+    text = build_ledger(session_with(answer("run_command", command, "", 0)).transcript.messages.items).text(
+        600
+    )
     assert line in text.splitlines()
     compared = answer("run_command", 'python -c "print(3 > 2, 5>4)" 2>/dev/null', "True", 0)
-    (only,) = build_ledger(session_with(compared).transcript.items).text(600).splitlines()
+    (only,) = build_ledger(session_with(compared).transcript.messages.items).text(600).splitlines()
     assert only.startswith("$ python -c")
     search = answer("run_command", "sed -n 's/a/b/p' src/one.py; grep sed -i src/one.py", "b", 0)
-    (only,) = build_ledger(session_with(search).transcript.items).text(600).splitlines()
+    (only,) = build_ledger(session_with(search).transcript.messages.items).text(600).splitlines()
     assert only.startswith("$ sed -n")
 
 
 def test_tests_that_failed_before_a_pipe_are_a_failure() -> None:
     """The exit code is that of `tail`; what the run says of itself counts."""
     output = "exit code 0\nFAILED test_a.py::test_x - assert 1 == 2\n1 failed, 9 passed in 3 s\n"
-    items = session_with(answer("run_command", "pytest | tail -5", output, 0)).transcript.items
+    items = session_with(answer("run_command", "pytest | tail -5", output, 0)).transcript.messages.items
     (line,) = build_ledger(items).text(600).splitlines()
     assert line.startswith("! pytest")
     assert line.endswith("FAILED test_a.py::test_x - assert 1 == 2")
@@ -126,7 +128,7 @@ def test_an_addition_to_a_file_leaves_the_text_that_is_stored_of_it() -> None:
 
     def ledger_of(command: str) -> str:
         simulator = session_with(answer("read_file", "a.md"), answer("run_command", command, "", 0))
-        return build_ledger(simulator.transcript.items).text(600)
+        return build_ledger(simulator.transcript.messages.items).text(600)
 
     assert "re a.md abababababab e3 (edited since, e4)" in ledger_of("printf x >> a.md")
     assert "re a.md abababababab e3 (edited since, e4)" in ledger_of("date | tee -a a.md")
@@ -139,7 +141,7 @@ def test_a_file_written_again_after_it_was_deleted_is_there() -> None:
     simulator = session_with(
         answer("write_file", "a.py"), answer("run_command", "rm a.py", "", 0), answer("write_file", "a.py")
     )
-    first, *_ = build_ledger(simulator.transcript.items).text(600).splitlines()
+    first, *_ = build_ledger(simulator.transcript.messages.items).text(600).splitlines()
     assert first == "w a.py e5"
 
 
@@ -149,7 +151,7 @@ def test_long_commands_are_shortened_and_paths_are_whole() -> None:
     simulator = session_with(
         answer("write_file", path), answer("run_command", "echo " + "word " * 60, "done", 0)
     )
-    file_line, command = build_ledger(simulator.transcript.items).text(600).splitlines()
+    file_line, command = build_ledger(simulator.transcript.messages.items).text(600).splitlines()
     assert path in file_line
     assert len(command.split(" (exit")[0]) <= 82
 
@@ -158,7 +160,7 @@ def test_attachments_stand_in_the_ledger() -> None:
     """What the user attached, with its handle."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Look at this.", "the attached text")
-    text = build_ledger(simulator.transcript.items).text(600)
+    text = build_ledger(simulator.transcript.messages.items).text(600)
     assert text.startswith("attached ")
 
 
@@ -177,7 +179,7 @@ def test_a_changed_file_names_its_newest_complete_content_and_not_what_an_edit_p
             simulator.record(AssistantSpoke("", "m", 1, (call,), short=short))
             output = ToolAnswered(call.id, name, text, handle(text), 1, 1, 1, target=arguments["path"])
             simulator.record(output)
-        return build_ledger(simulator.transcript.items).text(600).splitlines()
+        return build_ledger(simulator.transcript.messages.items).text(600).splitlines()
 
     def handle(text: str) -> str:
         return digest_of(text.encode())
@@ -204,7 +206,7 @@ def test_a_changed_file_names_its_newest_complete_content_and_not_what_an_edit_p
 def test_a_file_that_was_only_edited_has_the_text_that_earlier_messages_hold() -> None:
     """Its newest edit is named: notes on later work else end with the text that they began with."""
     edit = answer("edit_file", "a.py")
-    items = session_with(answer("read_file", "a.py"), edit, edit).transcript.items
+    items = session_with(answer("read_file", "a.py"), edit, edit).transcript.messages.items
     ledger = build_ledger(items[2:])
     assert ledger.text(600) == "e a.py e5"
     ledger.complete_from(build_ledger(items[:2]))
@@ -221,7 +223,7 @@ def test_a_read_of_some_lines_does_not_pass_for_the_text_of_a_file() -> None:
     to_the_end = msgspec.structs.replace(part, target="a.py:1-120", text="Lines 1-120 of 120 of a.py:\n1:x")
 
     def read(*answers: ToolAnswered) -> list[str]:
-        return build_ledger(session_with(*answers).transcript.items).text(600).splitlines()
+        return build_ledger(session_with(*answers).transcript.messages.items).text(600).splitlines()
 
     assert read(part) == ["r a.py cdcdcdcdcdcd e3 (part)"]
     assert read(whole, part) == ["r a.py abababababab e3"]
@@ -235,7 +237,7 @@ def test_a_read_of_some_lines_does_not_pass_for_the_text_of_a_file() -> None:
     )  # a tool that names no lines
     simulator.record(AssistantSpoke("", "m", 1, (call,)))
     simulator.record(msgspec.structs.replace(whole, name="Read"))
-    assert build_ledger(simulator.transcript.items).text(600) == "r a.py abababababab e4 (part)"
+    assert build_ledger(simulator.transcript.messages.items).text(600) == "r a.py abababababab e4 (part)"
 
 
 def test_the_agents_list_of_tasks_is_no_file() -> None:
@@ -243,7 +245,7 @@ def test_the_agents_list_of_tasks_is_no_file() -> None:
     simulator = session_with(
         answer("TaskUpdate", "completed"), answer("todo_write", "x.md"), answer("edit_file", "Makefile")
     )
-    assert build_ledger(simulator.transcript.items).text(600).splitlines() == ["e Makefile e5"]
+    assert build_ledger(simulator.transcript.messages.items).text(600).splitlines() == ["e Makefile e5"]
 
 
 def test_a_command_stands_once_however_much_of_its_output_is_shown() -> None:
@@ -253,7 +255,7 @@ def test_a_command_stands_once_however_much_of_its_output_is_shown() -> None:
             answer("run_command", "make lint 2>&1 | tail -20", "3 errors", 1),
             answer("run_command", "make lint | head -5", "0 issues", 0),
             answer("run_command", "make lint FIX=1", "fixed", 0),
-        ).transcript.items
+        ).transcript.messages.items
     )
     text = ledger.text(500)
     assert text.count("make lint ") == 2
@@ -268,7 +270,7 @@ def test_a_failure_that_is_over_is_none() -> None:
         for name, target in (("edit_file", "a.py"), ("edit_file", "b.py"), ("recall_cached_content", "ab"))
     ]
     simulator = session_with(*failed, answer("edit_file", "a.py"))
-    assert build_ledger(simulator.transcript.items).text(600).splitlines() == [
+    assert build_ledger(simulator.transcript.messages.items).text(600).splitlines() == [
         "e a.py e6",
         "! edit_file b.py abababababab e4: Not found.",
     ]
@@ -280,7 +282,7 @@ def test_two_runs_of_a_script_do_not_look_the_same() -> None:
     simulator = session_with(
         *(answer("run_command", f"{script} {name}", f"{name} done", 0) for name in ("one", "two"))
     )
-    ledger = build_ledger(simulator.transcript.items)
+    ledger = build_ledger(simulator.transcript.messages.items)
     newest, oldest = (line for line in ledger.text(600).splitlines())
     assert newest.startswith("$ ./tools/harness/run-everything.sh rewind ")
     assert "… two… (exit 0)" in newest
@@ -317,13 +319,13 @@ def test_two_runs_of_a_script_do_not_look_the_same() -> None:
 def test_a_lookup_that_found_nothing_says_so(name: str, target: str, text: str, line: str) -> None:
     """Else it looks like one with something to recall; what a file says is its content."""
     simulator = session_with(answer(name, target, text))
-    assert build_ledger(simulator.transcript.items).text(600) == line
+    assert build_ledger(simulator.transcript.messages.items).text(600) == line
 
 
 def test_a_later_lookup_that_found_nothing_leaves_what_was_found() -> None:
     """What was read stays to be recalled; and what is found later counts."""
     gone = "<tool_use_error>File does not exist.</tool_use_error>"
     simulator = session_with(answer("read_file", "a.py"), answer("read_file", "a.py", gone))
-    assert build_ledger(simulator.transcript.items).text(600) == "r a.py abababababab e3"
+    assert build_ledger(simulator.transcript.messages.items).text(600) == "r a.py abababababab e3"
     simulator = session_with(answer("read_file", "a.py", gone), answer("read_file", "a.py"))
-    assert build_ledger(simulator.transcript.items).text(600) == "r a.py abababababab e4"
+    assert build_ledger(simulator.transcript.messages.items).text(600) == "r a.py abababababab e4"

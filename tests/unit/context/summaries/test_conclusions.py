@@ -59,7 +59,7 @@ def test_a_conclusion_ends_its_turn() -> None:
         UserSpoke("And?", 1),
         AssistantSpoke("Nothing.", "m", 1),
     )
-    items = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)).items
+    items = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)).messages.items
     assert [item.seq for item in conclusions_in(items)] == [5, 9]
 
 

@@ -32,7 +32,7 @@ from tests.support.reachability import follow_handles, index_digests
 def test_everything_of_the_other_session_is_reachable(simulator: SessionSimulator) -> None:
     """Each output and argument, by the handles in the first request, which is valid."""
     transcript = simulator.transcript
-    if not transcript.items:
+    if not transcript.messages.items:
         return
     policy = msgspec.structs.replace(simulator.policy, handle_digits=64)
     event, index_text = continued_handover(transcript, "other", 0, policy, simulator.frame.info.window)
@@ -43,7 +43,7 @@ def test_everything_of_the_other_session_is_reachable(simulator: SessionSimulato
     assert lint(window.request.messages) == []
     contents = simulator.contents | {event.index: index_text.encode("utf-8", "surrogatepass")}
     reached = follow_handles(window.request, contents, (*index_digests(simulator), event.index)).digests
-    for item in transcript.items:
+    for item in transcript.messages.items:
         match item.event:
             case ToolAnswered(digest=digest) if digest:
                 assert digest in reached

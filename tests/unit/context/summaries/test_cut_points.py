@@ -38,12 +38,14 @@ def messages_in(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
     """Count the messages of the log that an entry stands for."""
     if not isinstance(entry, SummaryBlock):
         return 1
-    return sum(cover.after < item.seq <= cover.upto for cover in entry.covers for item in transcript.items)
+    return sum(
+        cover.after < item.seq <= cover.upto for cover in entry.covers for item in transcript.messages.items
+    )
 
 
 def coverable(transcript: Transcript) -> list[LogItem | SummaryBlock]:
     """Return the window without the handover and pinned copies, which no new handover covers."""
-    live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
+    live = [entry for entry in transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)]
     return [entry for entry in live if not isinstance(entry.event, HandoverMade)]
 
 
@@ -59,10 +61,10 @@ def check_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
     assert not open_calls(covered)
     assert not (rest and isinstance(rest[0], LogItem) and isinstance(rest[0].event, ToolAnswered))
     assert cut.messages == sum(messages_in(entry, transcript) for entry in covered)
-    assert cut.tokens == sum(map(transcript.entry_tokens, covered))
+    assert cut.tokens == sum(map(transcript.window.entry_tokens, covered))
     assert covered
-    if transcript.handover is not None:
-        assert cut.upto >= transcript.handover[1].upto
+    if transcript.window.handover is not None:
+        assert cut.upto >= transcript.window.handover[1].upto
     items = [entry for entry in live if isinstance(entry, LogItem)]
     users = [item for item in items if isinstance(item.event, UserSpoke)]
     if transcript.turn_open:
@@ -78,7 +80,7 @@ def check_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
     if cut is not None:
         rest_entries = [entry for entry in coverable(simulator.transcript) if end_of(entry) > cut.upto]
         kept_back = [entry for entry in coverable(simulator.transcript) if entry.seq == cut.kept_seq]
-        assert sum(map(simulator.transcript.entry_tokens, [*rest_entries, *kept_back])) >= keep
+        assert sum(map(simulator.transcript.window.entry_tokens, [*rest_entries, *kept_back])) >= keep
 
 
 def check_a_handover_takes_effect(simulator: SessionSimulator) -> None:
@@ -86,7 +88,7 @@ def check_a_handover_takes_effect(simulator: SessionSimulator) -> None:
     cut = cuts.choose_cut(simulator.transcript, 0)
     if cut is not None:
         simulator.record(simulator.handover_at(cut))
-        live = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
+        live = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
         assert all(seq > cut.upto or seq == cut.kept_seq for seq in live)
 
 
@@ -103,14 +105,14 @@ def test_inside_a_turn_the_furthest_cut_that_keeps_enough_is_used() -> None:
     simulator = build_history(10, size=400)
     cut = cuts.choose_cut(simulator.transcript, 300)
     assert cut is not None
-    later_items = [item for item in simulator.transcript.items if item.seq > cut.upto]
+    later_items = [item for item in simulator.transcript.messages.items if item.seq > cut.upto]
     assert sum(item.tokens for item in later_items) >= 300
     assert isinstance(later_items[0].event, AssistantSpoke)
     step = later_items[0].step
     assert (
         sum(item.tokens for item in later_items if item.step > step) < 300
     )  # one step later would keep too little
-    first = simulator.transcript.items[0]
+    first = simulator.transcript.messages.items[0]
     assert cut.kept_seq == first.seq
 
 
@@ -123,8 +125,8 @@ def test_between_turns_the_newest_turn_is_not_covered() -> None:
     simulator.step("Fine.", 0)
     cut = cuts.choose_cut(simulator.transcript, 0)
     assert cut is not None
-    second = [item for item in simulator.transcript.items if isinstance(item.event, UserSpoke)][1]
-    before = [item for item in simulator.transcript.items if item.seq < second.seq]
+    second = [item for item in simulator.transcript.messages.items if isinstance(item.event, UserSpoke)][1]
+    before = [item for item in simulator.transcript.messages.items if item.seq < second.seq]
     assert (cut.upto, cut.kept_seq, cut.messages) == (before[-1].seq, 0, len(before))
 
 
@@ -143,9 +145,9 @@ def test_a_message_kept_back_is_covered_later() -> None:
     again = simulator.hand_over(0)
     assert again is not None
     assert again.kept == 0
-    assert simulator.transcript.handover == (max(simulator.transcript.rewrites.handovers), again)
+    assert simulator.transcript.window.handover == (max(simulator.transcript.rewrites.handovers), again)
     assert 2 not in {
-        entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)
+        entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     }
 
 

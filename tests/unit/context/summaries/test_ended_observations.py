@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.context.log.ended_observations import ended_observations, ended_tokens
-from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation_task import (
@@ -118,11 +118,12 @@ def test_undoing_the_later_observations_brings_the_fact_back() -> None:
     assert TODO.text not in text
     assert RULE.text in text
     record = "\n".join(
-        line.text for line in transcript_lines(simulator.transcript.items, simulator.transcript.covers)
+        line.text
+        for line in transcript_lines(simulator.transcript.messages.items, simulator.transcript.window.covers)
     )
     assert RULE.text in record
     assert TODO.text not in record
-    (block, *_) = simulator.transcript.window_entries()
-    assert simulator.transcript.entry_tokens(block) == 120 + OBSERVATIONS_LABEL_TOKENS + 4 - tokens
+    (block, *_) = simulator.transcript.window.entries()
+    assert simulator.transcript.window.entry_tokens(block) == 120 + OBSERVATIONS_LABEL_TOKENS + 4 - tokens
     simulator.record(Undone(seqs[-1]))
     assert TODO.text in simulator.window().request.messages[1].text

@@ -162,7 +162,7 @@ def test_an_extract_describes_what_happened() -> None:
     simulator.step("The bug was a missing await.", 0)
     expected = {
         section.title: " ".join(bullet.text for bullet in section.bullets)
-        for section in extractive_handover(simulator.transcript.items, None)
+        for section in extractive_handover(simulator.transcript.messages.items, None)
     }
     assert "Fix the login" in expected["Project Background"]
     assert "missing await" in expected["Technical Details"]
@@ -180,7 +180,8 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
     story = "The login hangs on the second try. " * 20
     simulator.send_message(f"# Please read on\n{story}\n- Never touch the table of users.\n{story}")
     sections = {
-        section.title: section.bullets for section in extractive_handover(simulator.transcript.items, None)
+        section.title: section.bullets
+        for section in extractive_handover(simulator.transcript.messages.items, None)
     }
     assert [bullet.text for bullet in sections["User Preferences"]] == ["Never touch the table of users."]
 
@@ -191,7 +192,7 @@ def test_an_extract_says_what_is_committed_open_and_answered() -> None:
     commit = ToolAnswered("c", "run_command", "[main 2222222] Read the last block", "d" * 64, 1, 1, 1)
 
     def sections() -> dict[str, list[str]]:
-        found = extractive_handover(simulator.transcript.items, None)
+        found = extractive_handover(simulator.transcript.messages.items, None)
         return {section.title: [bullet.text for bullet in section.bullets] for section in found}
 
     simulator.send_message("Make the reader read the last block.")
@@ -230,7 +231,7 @@ def test_an_extract_says_the_same_fact_once() -> None:
     ):
         simulator.send_message("Why?")
         simulator.step(text, 0)
-    _, details, *_ = extractive_handover(simulator.transcript.items, None)
+    _, details, *_ = extractive_handover(simulator.transcript.messages.items, None)
     assert [bullet.text.partition(" the cause")[0] for bullet in details.bullets] == [
         "As found before,",
         "The cause was that `write_block` in src/parse.py dropped the rest of a file.",
@@ -251,14 +252,14 @@ def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> No
         )  # fmt: skip
     sections = {
         section.title: [bullet.text for bullet in section.bullets]
-        for section in extractive_handover(simulator.transcript.items, None)
+        for section in extractive_handover(simulator.transcript.messages.items, None)
     }
     assert sections["Technical Details"][0] == "`load_0` hangs in src/a.py:0 because it waits for itself."
     assert sections["Completed Work"][-1] == "`load_4` returns in 3 ms now, and 38 tests pass."
     assert len([text for text in sections["Completed Work"] if text.startswith("Ran ")]) == 7
     texts = [text for title in sections for text in sections[title]]
     assert len([text for text in texts if text.endswith(": Please find what hangs.")]) == 1
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     facts = extract_observations(items)
     assert extract_observations(items, facts[:3]) == facts[3:], "what is known is not noted again"
 
@@ -285,7 +286,8 @@ def test_an_extract_has_the_newest_result_of_the_same_tests(first: str, second: 
             answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
             simulator.record(msgspec.structs.replace(answer, ok=code == 0))
         sections = {
-            section.title: section for section in extractive_handover(simulator.transcript.items, None)
+            section.title: section
+            for section in extractive_handover(simulator.transcript.messages.items, None)
         }
         bullets = [*sections["Completed Work"].bullets, *sections["Current Issues"].bullets]
         assert any(f"`{second}`" in bullet.text for bullet in bullets)
@@ -313,7 +315,7 @@ def test_failures_of_some_tests_are_over_once_all_pass(
         simulator.record(msgspec.structs.replace(answer, ok=code == 0))
     [bullets] = [
         section.bullets
-        for section in extractive_handover(simulator.transcript.items, None)
+        for section in extractive_handover(simulator.transcript.messages.items, None)
         if section.title == "Current Issues"
     ]
     assert [bullet.text.split("`")[1] for bullet in bullets] == issues
@@ -334,7 +336,9 @@ def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     refused = simulator.tool_call(0, json.dumps({"items": [{"content": "Other", "status": "done"}]}), TODO)
     simulator.step("", [refused])
     simulator.record(ToolAnswered(refused.id, TODO, "Refused.", "d" * 64, 8, 2, 2, ok=False))
-    sections = {section.title: section for section in extractive_handover(simulator.transcript.items, None)}
+    sections = {
+        section.title: section for section in extractive_handover(simulator.transcript.messages.items, None)
+    }
     assert [bullet.text for bullet in sections["TODO Items"].bullets] == [
         "Last request, not answered yet: Rewrite the parser.",
         "In progress: Rewrite it",
@@ -356,7 +360,7 @@ def check_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None
         newest = messages[len(messages) - len(texts) :]
         assert [seq for seq, _, _ in texts] == [seq for seq, _ in newest]
         for (_, text, tokens), (seq, original) in zip(texts, newest, strict=True):
-            item = simulator.transcript.item(seq)
+            item = simulator.transcript.messages.item(seq)
             assert item is not None
             is_cut = tokens < item.word_tokens
             assert (text == original) or (is_cut and seq == newest[0][0] and "[…]" in text)
@@ -365,12 +369,12 @@ def check_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None
 
 def check_an_index_lists_each_content_on_its_own_line(simulator: SessionSimulator) -> None:
     """As many lines begin with a digest as it says, and those of the old index; text cannot imitate one."""
-    text, entries = index_text(simulator.transcript.items, ["f" * 64])
+    text, entries = index_text(simulator.transcript.messages.items, ["f" * 64])
     head, *lines = text.splitlines()
     assert head == HEAD
     digest_lines = [line for line in lines if re.match(r"[0-9a-f]{64} ", line)]
     assert len(digest_lines) == entries + 1
-    messages = [item for item in simulator.transcript.items if has_text(item)]
+    messages = [item for item in simulator.transcript.messages.items if has_text(item)]
     assert sum(bool(re.match(r"e\d+ (user|agent): ", line)) for line in lines) == len(messages)
 
 
@@ -392,14 +396,16 @@ def has_text(item: LogItem) -> bool:
 def request_text(simulator: SessionSimulator, previous: HandoverMade | None = None, focus: str = "") -> str:
     """Return the request for a handover of all messages, its record as a model reads it."""
     record = transcript_lines(
-        simulator.transcript.items, simulator.transcript.covers, simulator.transcript.masked
+        simulator.transcript.messages.items,
+        simulator.transcript.window.covers,
+        simulator.transcript.window.masked,
     )
     return full_request(handover_task("Write.", record, previous, focus)).messages[1].text
 
 
 def check_a_request_cut_down_fits(simulator: SessionSimulator, max_chars: int) -> None:
     """The request stays in its characters, and has the record's head and tail."""
-    brief = handover_task("Write.", transcript_lines(simulator.transcript.items), None, "")
+    brief = handover_task("Write.", transcript_lines(simulator.transcript.messages.items), None, "")
     request = truncated_request(brief, max_chars * 3)
     assert request is not None
     assert [message.role for message in request.messages] == ["system", "user"]
@@ -407,13 +413,15 @@ def check_a_request_cut_down_fits(simulator: SessionSimulator, max_chars: int) -
     assert size <= max_chars * 3 + 60  # the line that reports the omission
     text = request.messages[1].text
     assert text.startswith(OPENING)
-    assert f"e{simulator.transcript.items[-1].seq} " in text
+    assert f"e{simulator.transcript.messages.items[-1].seq} " in text
 
 
 def check_parts_hold_every_message_once(simulator: SessionSimulator, max_chars: int) -> None:
     """In order, each part within its characters; or there are none, because no part could hold a message."""
     previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in SECTIONS))
-    brief = handover_task("Write.", transcript_lines(simulator.transcript.items), previous, "the login")
+    brief = handover_task(
+        "Write.", transcript_lines(simulator.transcript.messages.items), previous, "the login"
+    )
     parts = split_task(brief, max_chars)
     for part in parts:
         assert "the login" in full_request(part).messages[1].text
@@ -434,7 +442,7 @@ def test_parts_are_merged_with_the_previous_handover() -> None:
     """The merge request has each part's text as data, and the handover to update."""
     previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in SECTIONS))
     brief = handover_task(
-        "Write.", transcript_lines(build_history(6).transcript.items), previous, "the login"
+        "Write.", transcript_lines(build_history(6).transcript.messages.items), previous, "the login"
     )
     text = full_request(merge_task(brief, ["## A\n- one [e2]", f"{OPENING}\n- two"])).messages[1].text
     assert "An old fact" in text
@@ -475,7 +483,7 @@ def test_a_long_command_does_not_displace_the_record() -> None:
     simulator = build_history(3)
     answer = ToolAnswered("c", "run_command", "done", "d" * 64, 4, 1, 1, target="cat <<X\n" + "y" * 50_000)
     simulator.record(answer)
-    brief = handover_task("Write.", transcript_lines(simulator.transcript.items), None, "")
+    brief = handover_task("Write.", transcript_lines(simulator.transcript.messages.items), None, "")
     request = truncated_request(brief, 3_000)
     assert request is not None
     text = request.messages[1].text

@@ -66,7 +66,7 @@ def test_what_the_user_excludes_is_not_in_it() -> None:
     simulator.step("So it is.", 0)
     assert names("quokka") == (True, True)
     exclude(simulator, 0)
-    handover = simulator.transcript.handover
+    handover = simulator.transcript.window.handover
     assert handover is not None
     assert handover[0] in simulator.transcript.rewrites.excluded
     assert previous_handover(simulator.transcript) is None

@@ -29,14 +29,14 @@ def test_both_sides_of_the_newest_complete_turn_stand_in_the_window(
         return
     transcript = simulator.transcript
     budget = user_text_budget(simulator.policy.user_text_tokens, simulator.frame.info.window)
-    turn = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    turn = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
     texts = "\n".join(message.text for message in simulator.window().request.messages)
-    covered = [item for item in transcript.items if item.turn == turn and item.seq <= handover.upto]
+    covered = [item for item in transcript.messages.items if item.turn == turn and item.seq <= handover.upto]
     answers = [item for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text.strip()]
     assert set(handover.words) <= {item.seq for item in answers}
     if sum(item.word_tokens for item in answers) <= budget:
         assert [item.seq for item in answers] == [*handover.words]
-    for item in transcript.without_excluded(answers):
+    for item in transcript.window.without_excluded(answers):
         if item.seq in handover.words and isinstance(item.event, AssistantSpoke):
             assert f"e{item.seq} agent: {item.event.text}" in texts
 
@@ -66,7 +66,7 @@ def test_words_of_the_turn_before_are_not_kept() -> None:
         simulator.step(f"Answer {turn}.", 0)
     seqs = {
         item.event.text: item.seq
-        for item in simulator.transcript.items
+        for item in simulator.transcript.messages.items
         if isinstance(item.event, AssistantSpoke)
     }
     last = simulator.transcript.last_seq
@@ -85,7 +85,7 @@ def test_a_long_message_is_cut_only_beyond_the_cap() -> None:
     for text in (rules, f"At first: {rules}", rules, "Short.", "Short."):
         simulator.send_message(text)
         simulator.step("Yes.", 0)
-    items = [item for item in simulator.transcript.items if isinstance(item.event, UserSpoke)]
+    items = [item for item in simulator.transcript.messages.items if isinstance(item.event, UserSpoke)]
     (oldest, newer, *newest) = newest_texts(items, 20_000)
     assert [text for _, text, _ in newest] == ["Short.", "Short."]
     assert newer[1] == rules
@@ -106,7 +106,7 @@ def test_a_block_pasted_again_leaves_room_for_an_older_message() -> None:
     for text in (rules, *(f"Task {number}: mend it.\n{template}" for number in range(5))):
         simulator.send_message(text)
         simulator.step("Yes.", 0)
-    items = [item for item in simulator.transcript.items if isinstance(item.event, UserSpoke)]
+    items = [item for item in simulator.transcript.messages.items if isinstance(item.event, UserSpoke)]
     cap = items[0].word_tokens + 2 * items[-1].word_tokens
     texts = newest_texts(items, cap)
     assert texts[0] == (items[0].seq, rules, items[0].word_tokens)

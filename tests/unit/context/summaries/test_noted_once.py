@@ -18,7 +18,7 @@ def test_a_fact_that_is_noted_twice_stands_once() -> None:
     simulator.send_message("Do it.")
     simulator.step("I looked at it.", 0)
     simulator.send_message("Go on.")
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     answer = (
         "- (3) `Reader.close` is called twice, once by the pool, which… [e3]\n"
         "- (2) `Reader.close` is called twice, once by the pool, which drops it [e2]\n"

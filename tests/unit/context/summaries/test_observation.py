@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.summaries import observation, observation_task
@@ -58,7 +58,7 @@ def prepared(simulator: SessionSimulator, reflect: bool = False) -> int:
 
 def active_placements(transcript: Transcript) -> list[int]:
     """Return the placements of the observations in the window."""
-    return [cover.seq for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
+    return [cover.seq for cover in transcript.window.covers if isinstance(cover.event, ObservationsMade)]
 
 
 def check_an_observable_range_is_closed_and_free(simulator: SessionSimulator, is_manual: bool) -> None:
@@ -71,8 +71,8 @@ def check_an_observable_range_is_closed_and_free(simulator: SessionSimulator, is
     )
     if span is None:
         return
-    items = transcript.between(span.after, span.upto)
-    previous = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    items = transcript.messages.between(span.after, span.upto)
+    previous = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
     assert items
     assert all(item.turn < previous for item in items)
     for number, item in enumerate(items):
@@ -83,7 +83,7 @@ def check_an_observable_range_is_closed_and_free(simulator: SessionSimulator, is
     assert not isinstance(items[0].event, ToolAnswered)
     summaries = [
         cover
-        for cover in transcript.covers
+        for cover in transcript.window.covers
         if hasattr(cover.event, "sections") or hasattr(cover.event, "quoted")
     ]
     assert all(cover.upto <= span.after or span.upto <= cover.after for cover in summaries)
@@ -123,7 +123,7 @@ def test_a_due_observation_ends_before_the_previous_turn() -> None:
     simulator = conversation_with(4)
     span = observation.due_observation(simulator.transcript, POLICY, SMALL)
     assert span is not None
-    items = simulator.transcript.between(span.after, span.upto)
+    items = simulator.transcript.messages.between(span.after, span.upto)
     assert {item.turn for item in items} == {1, 2, 3}
     assert span.tokens == observation.tokens_in_window(simulator.transcript, span.after, span.upto)
     assert observation.due_observation(simulator.transcript, POLICY, 100_000) is None
@@ -164,7 +164,7 @@ def test_only_one_observation_is_due_at_a_time() -> None:
     span = observation.due_observation(simulator.transcript, POLICY, SMALL)
     assert span is not None
     first = simulator.transcript.rewrites.observations[observation_seq]
-    assert simulator.transcript.between(first.upto, span.after) == []
+    assert simulator.transcript.messages.between(first.upto, span.after) == []
 
 
 def generations(simulator: SessionSimulator, count: int) -> list[int]:
@@ -229,7 +229,12 @@ def test_restored_history_is_observed_only_manually() -> None:
     assert observation.due_observation(simulator.transcript, POLICY, 1) is None
     span = observation.observable_range(simulator.transcript)
     assert span is not None
-    assert {item.turn for item in simulator.transcript.between(span.after, span.upto)} == {1, 2, 3, 4}
+    assert {item.turn for item in simulator.transcript.messages.between(span.after, span.upto)} == {
+        1,
+        2,
+        3,
+        4,
+    }
 
 
 def test_a_handover_supersedes_prepared_observations() -> None:
@@ -238,7 +243,7 @@ def test_a_handover_supersedes_prepared_observations() -> None:
     observation_seq = prepared(simulator)
     handover = simulator.hand_over(0)
     assert handover is not None
-    seq = simulator.transcript.handover
+    seq = simulator.transcript.window.handover
     assert seq is not None
     assert observation.pending_observations(simulator.transcript) is None
     simulator.record(Undone(seq[0]))
@@ -273,9 +278,9 @@ def test_truncation_includes_observations() -> None:
     """Truncation replaces the observations in it; wider observations can replace it later."""
     simulator = conversation_with(4)
     seq = place_observations(simulator, prepared(simulator))
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     cut = fold_it(simulator, (1, items[-1].seq), "truncate")
-    assert [cover.seq for cover in simulator.transcript.covers] == [cut]
+    assert [cover.seq for cover in simulator.transcript.window.covers] == [cut]
     simulator.record(Undone(cut))
     assert active_placements(simulator.transcript) == [seq]
     simulator.record(Redone(cut))
@@ -285,7 +290,7 @@ def test_truncation_includes_observations() -> None:
         simulator.answer_call(0, "line of output\n" * 60)
         simulator.step("Done.", 0)
     wide = place_observations(simulator, prepared(simulator))
-    assert [cover.seq for cover in simulator.transcript.covers] == [wide]
+    assert [cover.seq for cover in simulator.transcript.window.covers] == [wide]
     assert problems(simulator.window().request.messages) == ["the last message is the assistant's"]
 
 
@@ -293,7 +298,7 @@ def test_no_fold_crosses_a_boundary() -> None:
     """A note across the end of a range would keep the observations out: the run is split there."""
     policy = REPLACE(POLICY, fold_after_steps=2, fold_least=0, protect_tokens=0)
     simulator = conversation_with(8)
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     edge = max(item.seq for item in items if item.turn < 4)
     plain = fold.due_folds(simulator.transcript, policy, REFERENCE_WINDOW, is_cold=True)
     split = fold.due_folds(simulator.transcript, policy, REFERENCE_WINDOW, is_cold=True, edges=(edge,))
@@ -318,7 +323,7 @@ def test_no_fold_crosses_a_boundary() -> None:
 )
 def test_variants_of_facts_are_parsed(line: str, read: tuple[int, str, tuple[int, ...]]) -> None:
     """Priority, text and sources are found; a number that begins a sentence is no priority."""
-    items = conversation_with(2).transcript.items
+    items = conversation_with(2).transcript.messages.items
     (fact,) = parse_observations(f"Here they are:\n\n2026-01-01\n{line}\n", items)
     assert (fact.priority, fact.text, fact.sources) == read
     times = {item.seq: item.at_ms for item in items}
@@ -329,13 +334,13 @@ def test_variants_of_facts_are_parsed(line: str, read: tuple[int, str, tuple[int
 def test_an_invalid_answer_is_refused(text: str) -> None:
     """An answer without facts is no observation."""
     with pytest.raises(CompactionRefused):
-        parse_observations(text, conversation_with(2).transcript.items)
+        parse_observations(text, conversation_with(2).transcript.messages.items)
 
 
 @given(st.text(max_size=300))
 def test_any_answer_is_parsed_or_refused(text: str) -> None:
     """Whatever a model writes, nothing else happens; facts are in the order of their dates."""
-    items = conversation_with(1).transcript.items
+    items = conversation_with(1).transcript.messages.items
     try:
         read = parse_observations(text, items)
     except CompactionRefused:
@@ -371,7 +376,7 @@ def observations_with(facts: tuple[Observation, ...]) -> ObservationsMade:
 @given(FACTS)
 def test_rendered_observations_can_be_parsed(facts: tuple[Observation, ...]) -> None:
     """Priorities, text and sources come back; each fact without sources is marked."""
-    items = conversation_with(2).transcript.items
+    items = conversation_with(2).transcript.messages.items
     text = observation.render_generation(observations_with(facts), Transcript())
     facts_only = "\n".join(line for line in text.splitlines() if line.startswith("- "))
     assert facts_only.count(UNSUPPORTED) == sum(not fact.sources for fact in facts)
@@ -382,7 +387,7 @@ def test_rendered_observations_can_be_parsed(facts: tuple[Observation, ...]) -> 
 
 def check_user_messages_are_quoted_by_event(simulator: SessionSimulator) -> None:
     """As many of the newest as fit, verbatim, in what the window shows."""
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     seqs = verbatim_seqs(items, 40)
     messages = {item.seq: item.event for item in items if isinstance(item.event, UserSpoke)}
     assert list(seqs) == sorted(seqs)
@@ -403,7 +408,7 @@ def test_observations_of_any_history(simulator: SessionSimulator, is_manual: boo
 @given(histories())
 def test_extracted_facts_have_sources(simulator: SessionSimulator) -> None:
     """Without a model each fact names an event of the range, and has its time."""
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     times = {item.seq: item.at_ms for item in items}
     facts = observation_task.extract_observations(items)
     assert facts
@@ -419,7 +424,7 @@ def test_an_extract_keeps_the_important_facts() -> None:
     base = ToolAnswered("c", "", "x", "d" * 64, 1, 1, 1)
     simulator.record(REPLACE(base, name="edit_file", target="src/login.py"))
     simulator.record(REPLACE(base, name="run_command", target="pytest", exit_code=1, ok=False))
-    facts = observation_task.extract_observations(simulator.transcript.items)
+    facts = observation_task.extract_observations(simulator.transcript.messages.items)
     texts: dict[int, list[str]] = {fact.priority: [] for fact in facts}
     for fact in facts:
         texts[fact.priority].append(fact.text)
@@ -456,12 +461,15 @@ def test_the_record_follows_the_window() -> None:
     """Observed ranges are described by their facts and the user's text, folded ones in brief."""
     simulator = conversation_with(6, size=4_000)
     place_observations(simulator, prepared(simulator))
-    folded = [item for item in simulator.transcript.items if item.turn == 6]
+    folded = [item for item in simulator.transcript.messages.items if item.turn == 6]
     fold_it(simulator, (folded[0].seq - 1, folded[-1].seq))
     simulator.send_message("And now?")
     simulator.step("Look.", 1)
     simulator.answer_call(0, "fresh output\n" * 100)
-    lines = [line.text for line in transcript_lines(simulator.transcript.items, simulator.transcript.covers)]
+    lines = [
+        line.text
+        for line in transcript_lines(simulator.transcript.messages.items, simulator.transcript.window.covers)
+    ]
     observed = [line for line in lines if line.startswith("observed (")]
     assert len(observed) == 4
     assert "Fact from e2. [e2]" in observed[0]
@@ -478,7 +486,7 @@ def test_requests_include_known_facts() -> None:
     place_observations(simulator, prepared(simulator))
     placed = list(simulator.transcript.rewrites.placed_observations.values())
     assert len(placed) == 1
-    record = transcript_lines(simulator.transcript.items[-6:])
+    record = transcript_lines(simulator.transcript.messages.items[-6:])
     text = (
         full_request(observation_task.observation_task("Note.", record, placed[0].observations))
         .messages[1]

@@ -21,7 +21,7 @@ def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None
     """What it says beyond the message stays, and all of them where the message is not quoted."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Please write docs/inline.md: one page, with the limits that the parser uses.")
-    (item,) = simulator.transcript.items
+    (item,) = simulator.transcript.messages.items
     facts = [
         Observation(0, 1, text, (item.seq,))
         for text in (

@@ -20,7 +20,7 @@ REQUEST = "Please mend the parser, and never touch docs/."
 
 def handover_of(simulator: SessionSimulator) -> HandoverMade:
     """Return the handover without a model of a session."""
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     sections, ledger = extractive_handover(items, None), build_ledger(items).text(600)
     return HandoverMade(
         items[-1].seq, 0, sections, ledger, "", 0, 0, 0, 0, 2, NO_MODEL, HandoverTrigger.OVERFLOW

@@ -76,7 +76,7 @@ def test_the_minimum_length_of_a_summary(size: int, summary_size: int) -> None:
 @given(histories())
 def test_an_extract_names_its_input(simulator: SessionSimulator) -> None:
     """Sections made without a model would pass for any history: the rule asks little."""
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     source = summary_input(transcript_lines(items), items)
     sections = extractive_handover(items, None)
     text = "\n".join(section_text(section, mark_unsupported=False) for section in sections)
@@ -91,7 +91,7 @@ def test_the_names_of_an_input() -> None:
         ToolAnswered("1", "read_file", "text", "a" * 64, 4, 1, 1, target="src/app.py"),
         ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
     )
-    items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).items
+    items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).messages.items
     checked_input = summary_input(transcript_lines(items), items)
     assert [*checked_input.files, *checked_input.commands] == ["src/app.py", "make test"]
     assert checked_input.instructions == {1: "Mend it."}

@@ -35,7 +35,7 @@ def history() -> SessionSimulator:
 
 def measure_file_coverage(summary: str, max_chars: int = 2_000) -> dict[FactKind, SummaryCoverage]:
     """Return what this summary names of the history."""
-    facts = covered_facts(history().transcript.items)
+    facts = covered_facts(history().transcript.messages.items)
     return {kind.kind: kind for kind in check_summary_coverage(facts, summary, max_chars)}
 
 
@@ -86,7 +86,7 @@ def test_a_reversed_instruction_is_not_named(reversed_rule: str) -> None:
 
 def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
     """The user's message stands below the summary anyway."""
-    facts = covered_facts(history().transcript.items)
+    facts = covered_facts(history().transcript.messages.items)
     (instructions,) = (
         kind for kind in check_summary_coverage(facts, "", 900, {2}) if kind.kind == "instructions"
     )
@@ -98,7 +98,7 @@ def test_a_number_of_a_message_that_stays_verbatim_is_not_listed() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("A rate older than 10 days counts as missing.")
     simulator.step("The policy says now that rates older than 10 days are missing.", 1)
-    facts = covered_facts(simulator.transcript.items)
+    facts = covered_facts(simulator.transcript.messages.items)
     (numbers,) = (kind for kind in check_summary_coverage(facts, "", 900, {2}) if kind.kind == "numbers")
     assert (numbers.named, numbers.verbatim, numbers.missing) == (0, 1, ())
     (numbers,) = (kind for kind in check_summary_coverage(facts, "", 900) if kind.kind == "numbers")
@@ -109,7 +109,7 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     """Newest first, within its characters; the line says how many more there are."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read them: " + " ".join(f"src/module_{n:03}.py" for n in range(300)))
-    found = check_summary_coverage(covered_facts(simulator.transcript.items), "", 1_000)
+    found = check_summary_coverage(covered_facts(simulator.transcript.messages.items), "", 1_000)
     text = also_named(found)
     assert len(text) < 600
     (files,) = found
@@ -121,8 +121,8 @@ def test_a_conclusion_that_several_notes_share_is_named() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Which limits?")
     simulator.step("The limits are maxNesting 20, levels 32, schemes 64 and cells 65,536.", 0)
-    facts = covered_facts(simulator.transcript.items)
-    entry = simulator.transcript.items[-1].seq
+    facts = covered_facts(simulator.transcript.messages.items)
+    entry = simulator.transcript.messages.items[-1].seq
 
     def missing(source: int) -> int:
         notes = ("maxNesting 20", "Levels: 32", "Schemes have 64", "65,536 cells")
@@ -143,7 +143,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         simulator.send_message("Why?")
         simulator.step("I will look.", 1)
         simulator.step(f"Here is what I found.\n\n{cause}.", 0)
-    facts = covered_facts(simulator.transcript.items)
+    facts = covered_facts(simulator.transcript.messages.items)
 
     def listed(summary: str, quoted: frozenset[int] = frozenset()) -> list[str]:
         (found,) = [
@@ -162,15 +162,15 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
     assert listed("- `NamesrvStartup` sets useT…") == [second, first]
     assert listed("- `NamesrvStartup` does not set it") == [first]
-    assert listed("", frozenset({simulator.transcript.items[-1].seq})) == [first]
+    assert listed("", frozenset({simulator.transcript.messages.items[-1].seq})) == [first]
 
 
 @given(histories())
 def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> None:
     """The counts add up, each missing fact names its event; the text of all facts names all but the rules."""
-    facts = covered_facts(simulator.transcript.items)
+    facts = covered_facts(simulator.transcript.messages.items)
     everything = "\n".join(fact for kind in facts.facts for fact in facts.of_kind(kind))
-    seqs = {item.seq for item in simulator.transcript.items}
+    seqs = {item.seq for item in simulator.transcript.messages.items}
     for kind in check_summary_coverage(facts, "", 10**6):
         assert kind.named + kind.verbatim + len(kind.missing) == kind.total
         assert {seq for fact in kind.missing for seq in fact.sources} <= seqs
@@ -181,9 +181,9 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
 def test_facts_added_one_by_one_are_those_of_all() -> None:
     """The present handover adds messages as they come."""
     facts = CoveredFacts()
-    for item in history().transcript.items:
+    for item in history().transcript.messages.items:
         facts.add(item)
-    assert facts.facts == covered_facts(history().transcript.items).facts
+    assert facts.facts == covered_facts(history().transcript.messages.items).facts
 
 
 def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
@@ -194,7 +194,7 @@ def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
     simulator.record(base)
     for number in range(40):
         simulator.record(msgspec.structs.replace(base, name="read_file", target=f"src/read_{number}.py"))
-    (files,) = check_summary_coverage(covered_facts(simulator.transcript.items), "", 400)
+    (files,) = check_summary_coverage(covered_facts(simulator.transcript.messages.items), "", 400)
     assert files.missing[0].text == "src/written_first.py"
     assert files.missing[1].text == "src/read_39.py"
 
@@ -207,7 +207,7 @@ def facts_of(*texts: str, read: tuple[str, ...] = ()) -> CoveredFacts:
     base = ToolAnswered("c", "read_file", "x", "d" * 64, 1, 1, 1)
     for path in read:
         simulator.record(msgspec.structs.replace(base, target=path))
-    return covered_facts(simulator.transcript.items)
+    return covered_facts(simulator.transcript.messages.items)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     simulator.record(ToolAnswered("t1", TODO, list_text(items), "e" * 64, 1, 1, 1))
     transcript = simulator.transcript
     seq = transcript.last_seq
-    facts, todo_list = covered_facts(transcript.items), transcript.todo_list_between(0, seq)
+    facts, todo_list = covered_facts(transcript.messages.items), transcript.todo_list_between(0, seq)
     found = {kind.kind: kind for kind in check_summary_coverage(facts, "", 900, (), todo_list)}
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
     assert "- Left to do on the todo list: " in also_named([found["tasks"]])

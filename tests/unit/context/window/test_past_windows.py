@@ -48,7 +48,11 @@ def check_stored_states_change_nothing(simulator: SessionSimulator, data: st.Dat
         assert project(state, simulator.policy, simulator.frame) == project(
             plain, simulator.policy, simulator.frame
         )
-        assert (state.turns, state.steps, state.last_seq) == (plain.turns, plain.steps, seq)
+        assert (state.messages.turns, state.messages.steps, state.last_seq) == (
+            plain.messages.turns,
+            plain.messages.steps,
+            seq,
+        )
 
 
 @given(histories(), st.randoms(use_true_random=False), st.data())

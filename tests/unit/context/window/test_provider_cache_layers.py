@@ -41,7 +41,7 @@ def test_a_layer_that_ends_in_a_request_is_in_the_one_before(simulator: SessionS
             )
         )
         assert len(ends) <= 2
-        if transcript.last_rewrite_seq <= previous.seq:
+        if transcript.window.last_rewrite_seq <= previous.seq:
             assert same == len(before)
 
 
@@ -62,7 +62,7 @@ def test_the_layers_end_with_the_notes_and_where_the_next_sweep_begins() -> None
     window = simulator.window()
     assert layer_ends(window, simulator.transcript, simulator.policy) == (2, 3)
     simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
-    last = max(simulator.transcript.masked)
+    last = max(simulator.transcript.window.masked)
     place = next(n for n, entry in enumerate(window.entries, 2) if _upto(entry) == last)
     assert layer_ends(simulator.window(), simulator.transcript, simulator.policy) == (2, place + 1)
 

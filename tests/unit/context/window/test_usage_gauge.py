@@ -232,7 +232,7 @@ def test_a_stored_count_matches_the_log(
     if reserve:
         simulator.policy = msgspec.structs.replace(simulator.policy, user_text_tokens=reserve)
     if is_outdated(count, simulator.policy, window):
-        assert simulator.transcript.handover is not None
+        assert simulator.transcript.window.handover is not None
         count = count_window(simulator.transcript, simulator.policy, window)
     now = usage_from_count(
         msgspec.json.decode(msgspec.json.encode(count), type=WindowCount), simulator.policy, simulator.frame
@@ -245,7 +245,7 @@ def full(steps: int = 14) -> SessionSimulator:
     """Return a history that fills more than 85 % of its window with text, which no sweep masks."""
     simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000, reserve=1_000))
     simulator.send_message("Begin.")
-    while measured(simulator).pressure == "none" or simulator.transcript.steps < steps:
+    while measured(simulator).pressure == "none" or simulator.transcript.messages.steps < steps:
         simulator.step("thinking aloud " * 80, 1)
     simulator.answer_all_calls("x")
     return simulator
@@ -362,7 +362,7 @@ def test_instructions_that_newer_ones_replaced_are_saved_too() -> None:
         simulator.answer_call(0, "output")
     cut = cuts.choose_cut(simulator.transcript, 0)
     assert cut is not None
-    assert cut.upto > simulator.transcript.added_instructions[-1].seq
+    assert cut.upto > simulator.transcript.window.added_instructions[-1].seq
     check_savings(simulator, cut)
 
 
@@ -371,7 +371,7 @@ def test_a_handover_that_the_user_excluded_saves_no_more_than_its_line() -> None
     simulator = build_history(4)
     simulator.hand_over(400)
     assert exclude(simulator, 0)
-    assert simulator.transcript.handover is not None
+    assert simulator.transcript.window.handover is not None
     cut = cuts.choose_cut(simulator.transcript, 0)
     assert cut is not None
     check_savings(simulator, cut)
@@ -383,9 +383,9 @@ def check_savings(simulator: SessionSimulator, cut: CutPoint) -> None:
     now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
     expected = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
     summary_tokens = planner.SUMMARY_TOKENS + simulator.policy.ledger_tokens
-    had_handover = simulator.transcript.handover is not None
+    had_handover = simulator.transcript.window.handover is not None
     handover = simulator.handover_at(cut)
-    words = [simulator.transcript.item(seq) for seq in handover.words]
+    words = [simulator.transcript.messages.item(seq) for seq in handover.words]
     summary_tokens += sum(item.word_tokens for item in words if item is not None)
     simulator.record(msgspec.structs.replace(handover, tokens=summary_tokens))
     framing = 0 if had_handover else 4

@@ -83,8 +83,8 @@ def test_events_of_the_first_version_form_a_session() -> None:
     log = [read(row) for row in FILES["v1"]]
     transcript = Transcript(log)
     assert transcript.title == "Fix the login"
-    assert transcript.handover is not None
-    assert transcript.masked == frozenset({7})
+    assert transcript.window.handover is not None
+    assert transcript.window.masked == frozenset({7})
     digests = {digest for recorded in log for digest in digests_in(recorded.event)}
     assert digests == {"a" * 64, "b" * 64, "c" * 64, "d" * 64}
 
@@ -93,9 +93,9 @@ def test_events_of_the_second_version_form_a_session() -> None:
     """Folds, observations, pins and forms come back unchanged."""
     log = [read(row) for row in FILES["v2"]]
     transcript = Transcript(log)
-    (cover,) = transcript.covers
+    (cover,) = transcript.window.covers
     assert (cover.seq, cover.after, cover.upto) == (17, 0, 10)
-    assert transcript.masked == frozenset({3, 5})
+    assert transcript.window.masked == frozenset({3, 5})
     assert transcript.rewrites.chosen_forms[5].form == "preview"
     assert transcript.rewrites.pinned == frozenset()
     assert transcript.rewrites.undone.keys() == {19}
@@ -118,7 +118,7 @@ def test_summaries_record_their_origin() -> None:
     """Observations, and a handover that a user edited, come back unchanged."""
     log = [read(row) for row in FILES["v4-summaries"]]
     transcript = Transcript(log)
-    assert transcript.handover is not None
+    assert transcript.window.handover is not None
     frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
     text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
     assert "- The parser drops the last line [e3]\n" in text
@@ -175,7 +175,7 @@ def test_subagents_steering_and_costs_come_back() -> None:
         (6, "And go out", True),
         (5, "Then mend them", False),
     ]
-    assert transcript.turns == 1, "a message that steered a turn began none"
+    assert transcript.messages.turns == 1, "a message that steered a turn began none"
     assert (transcript.budget, transcript.warned_budget) == (Budget(50_000, 2.5), Budget(50_000, 2.5))
     assert transcript.spending.tokens == 1_100 + 200 + 300 + 5_000 + 6_000 + 7_000 + 8_000
     assert transcript.spending.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)

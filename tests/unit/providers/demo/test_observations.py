@@ -94,7 +94,7 @@ def test_a_reflection_drops_superseded_facts() -> None:
 @given(histories(), st.integers(800, 4_000))
 def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars: int) -> None:
     """Observations, a reflection of them, a handover in parts: each is accepted, and cites its input."""
-    items = simulator.transcript.items
+    items = simulator.transcript.messages.items
     seqs = {item.seq for item in items}
     brief = observation_task.observation_task("Note.", transcript_lines(items), ())
     facts = observation_task.parse_observations(write_summary(full_request(brief).messages[1].text), items)

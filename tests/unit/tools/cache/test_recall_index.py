@@ -184,7 +184,7 @@ async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
     contents = tuple(Content(digest_of(data), data, "write_file", "a.py") for data in bodies)
     response = await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
     last = await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
-    _, _, digest, entry = build_ledger(rig.transcript.items).text(600).split()
+    _, _, digest, entry = build_ledger(rig.transcript.messages.items).text(600).split()
     assert (await rig.recall(digest)).split(" · ")[2].startswith(f"{entry}, ")
     whole = mask_arguments(ToolCall("p", "patch", f"+{body}"))
     assert whole is not None
@@ -335,7 +335,7 @@ async def test_a_list_names_contents_by_what_tells_them_apart_and_says_what_is_o
 async def test_an_index_that_a_session_began_with_numbers_the_events_of_the_other_one() -> None:
     rig = await SessionRig.create()
     await rig.say("The harbour closes at nine.")
-    text, count = index_text(rig.transcript.items)
+    text, count = index_text(rig.transcript.messages.items)
     index = Content(digest_of(text.encode()), text.encode(), kind="index")
     later = SessionRig(rig.store, Transcript(), "7" * 32)
     handover = HandoverMade(
@@ -432,7 +432,7 @@ def test_an_index_is_read_as_it_was_written(texts: list[str]) -> None:
     for seq, text in enumerate(texts, 2):
         event = UserSpoke(text, 1) if seq % 2 else AssistantSpoke(text, "m", 1)
         transcript.apply(RecordedEvent(seq, AT, event))
-    index_lines, _ = index_text(transcript.items, ["a" * 64])
+    index_lines, _ = index_text(transcript.messages.items, ["a" * 64])
     expected = [IndexLine(0, "the index of everything before this one", "a" * 64)]
     expected += [
         IndexLine(seq, "user" if seq % 2 else "agent", text=text)

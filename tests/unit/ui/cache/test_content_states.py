@@ -35,7 +35,7 @@ def test_a_preview_saves_what_its_output_has_more_tokens_in_the_chat() -> None:
     simulator.step("Reading.", 1)
     output = "some words\n" * 500
     simulator.answer_call(0, output, form="preview")
-    answer = simulator.transcript.items[-1].event
+    answer = simulator.transcript.messages.items[-1].event
     assert isinstance(answer, ToolAnswered)
     _, saved = content_states(simulator.transcript)[digest_of(output.encode())]
     assert saved == answer.full_tokens - answer.tokens > 0

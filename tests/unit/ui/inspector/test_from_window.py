@@ -75,11 +75,11 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
         segment.kind: segment.tokens for segment in state.segments if segment.kind not in ("reserve", "free")
     }
     assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
-    live = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
+    live = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
     masked = {row.seq for row in state.rows if row.kind == "arguments"}
     assert masked == {
-        seq for seq in simulator.transcript.masked & live
-        if isinstance(simulator.transcript.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
+        seq for seq in simulator.transcript.window.masked & live
+        if isinstance(simulator.transcript.messages.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
     }  # fmt: skip
 
 
@@ -114,12 +114,12 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
     tokens = sum(item.tokens for item in contents if item.kind not in fixed)
     shown_less = [
         max(0, item.event.full_tokens - item.event.tokens)
-        for item in transcript.items
+        for item in transcript.messages.items
         if isinstance(item.event, ToolAnswered)
     ]
-    total = sum(item.tokens for item in transcript.items) + sum(shown_less)
+    total = sum(item.tokens for item in transcript.messages.items) + sum(shown_less)
     assert state.cache.saved == max(0, round((total - tokens) * _gauge(simulator).ratio))
-    assert state.cache.saved == 0 or active or transcript.masked or any(shown_less)
+    assert state.cache.saved == 0 or active or transcript.window.masked or any(shown_less)
 
 
 def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
@@ -138,7 +138,8 @@ def check_the_counted_markers_are_in_the_request(simulator: SessionSimulator) ->
     masked = [
         message
         for entry, message in zip(window.entries, window.request.messages[1:], strict=True)
-        if (item := getattr(entry, "item", entry)) and getattr(item, "seq", 0) in simulator.transcript.masked
+        if (item := getattr(entry, "item", entry))
+        and getattr(item, "seq", 0) in simulator.transcript.window.masked
     ]
     # An agent that describes a marker has made none.
     texts = [message.text for message in masked if message.role != "assistant"]
@@ -153,7 +154,7 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     seq, removed = next(
         (item.seq, item.event) for item in reversed(simulator.log) if isinstance(item.event, FoldMade)
     )
-    messages = translate(simulator.transcript.counts(removed.after, removed.upto).text)
+    messages = translate(simulator.transcript.messages.counts(removed.after, removed.upto).text)
     assert "tool call" in messages
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
     divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
@@ -197,8 +198,8 @@ def test_what_a_rewrite_saved_is_what_it_takes_off_the_gauge_everywhere() -> Non
     for _ in range(3):
         simulator.step("Reading.", 1, usage_ratio=0.75)
         simulator.answer_call(0, "words of an output " * 400)
-    item = simulator.transcript.items[-1]
-    saved = simulator.transcript.masking_savings(item)
+    item = simulator.transcript.messages.items[-1]
+    saved = simulator.transcript.window.masking_savings(item)
     simulator.record(SweepMade((item.seq,), saved, SweepReason.BATCH))
     seq, less = simulator.transcript.last_seq, _gauge(simulator).used
     simulator.record(Undone(seq))
@@ -222,7 +223,7 @@ def test_an_output_has_one_number_in_every_place_also_after_later_reports() -> N
     chat_rows = ChatRows()
     transcript, rows = Transcript(), dict[RowKey, Row]()
     simulator.answer_call(0, "words of an output " * 400, form="preview")
-    output = simulator.transcript.items[-1]
+    output = simulator.transcript.messages.items[-1]
     assert isinstance(output.event, ToolAnswered)
     choose_form(simulator, output.seq, "full", "words of an output " * 400)
     for ratio in (1.3, 1.3, 1.3):
@@ -234,7 +235,7 @@ def test_an_output_has_one_number_in_every_place_also_after_later_reports() -> N
     rows |= {row.key: row for row in chat_rows.recount(ratio, transcript)}
     state = _state(simulator)
     (inspected,) = [row.tokens for row in state.rows if row.seq == output.seq]
-    assert inspected == pytest.approx(simulator.transcript.entry_tokens(output) * 1.3, abs=1)
+    assert inspected == pytest.approx(simulator.transcript.window.entry_tokens(output) * 1.3, abs=1)
     card = next(row for row in rows.values() if isinstance(row, ToolRow) and row.answer_seq == output.seq)
     tokens = round(card.tokens * ratio)
     assert tokens == pytest.approx(inspected, abs=1)

@@ -94,16 +94,16 @@ def check_every_message_and_call_has_its_row(simulator: SessionSimulator) -> Non
     answered = [event for _, event in events if isinstance(event, ToolAnswered)]
     cards = {row.answer_seq: row for row in rows if isinstance(row, ToolRow) and row.answer_seq}
     assert [row.digest for _, row in sorted(cards.items())] == [event.digest for event in answered]
-    counts = simulator.transcript.counts()
+    counts = simulator.transcript.messages.counts()
     assert counts.messages == len(messages) + len(shown_answers), "what the session list says"
-    assert counts.calls == len([item for item in simulator.transcript.items if item.seq in cards])
+    assert counts.calls == len([item for item in simulator.transcript.messages.items if item.seq in cards])
 
 
 def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     cards = [row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow) and row.digest]
-    live = {entry.seq: entry for entry in transcript.window_entries() if isinstance(entry, LogItem)}
-    copies = {entry.item.seq for entry in transcript.window_entries() if isinstance(entry, PinnedCopy)}
+    live = {entry.seq: entry for entry in transcript.window.entries() if isinstance(entry, LogItem)}
+    copies = {entry.item.seq for entry in transcript.window.entries() if isinstance(entry, PinnedCopy)}
     for card in cards:
         if card.badge == "pinned":
             assert card.answer_seq in transcript.rewrites.pinned
@@ -114,7 +114,7 @@ def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSi
             assert "excluded by the user" in render_message(live[card.answer_seq], transcript).text
         elif card.badge in ("in_window", "recalled"):
             assert card.answer_seq in live
-            assert card.answer_seq not in transcript.masked
+            assert card.answer_seq not in transcript.window.masked
         else:
             assert card.answer_seq not in live
             assert card.answer_seq not in copies
@@ -126,7 +126,7 @@ def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator
     for card in rows_from_log(simulator.log)[1]:
         if not isinstance(card, ToolRow) or not card.digest or card.badge == "pinned":
             continue
-        covers = [cover for cover in transcript.covers if cover.after < card.answer_seq <= cover.upto]
+        covers = [cover for cover in transcript.window.covers if cover.after < card.answer_seq <= cover.upto]
         if covers:
             assert card.badge in names[type(covers[0].event)]
         else:
@@ -134,7 +134,7 @@ def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator
 
 
 def check_a_message_that_is_no_longer_sent_says_so(simulator: SessionSimulator) -> None:
-    sent = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
+    sent = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
     for row in rows_from_log(simulator.log)[1]:
         if not isinstance(row, UserRow | AssistantRow):
             continue
@@ -144,7 +144,7 @@ def check_a_message_that_is_no_longer_sent_says_so(simulator: SessionSimulator) 
 
 def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulator) -> None:
     transcript, marked_calls = simulator.transcript, 0
-    live = {entry.seq: entry for entry in transcript.window_entries() if isinstance(entry, LogItem)}
+    live = {entry.seq: entry for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     rows = {row.key: row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow)}
     for recorded in simulator.log:
         if not isinstance(recorded.event, AssistantSpoke):
@@ -164,26 +164,28 @@ def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulato
 @given(histories_with_rewrites())
 def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: SessionSimulator) -> None:
     transcript, states = simulator.transcript, content_states(simulator.transcript)
-    live = {entry.seq for entry in transcript.window_entries() if isinstance(entry, LogItem)}
+    live = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     sent = project(transcript, simulator.policy, simulator.frame).request.messages
-    for item in transcript.items:
+    for item in transcript.messages.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest:
             state, saved = states[item.event.digest]
             assert saved == 0 or state not in ("in_window", "pinned") or not item.event.whole
             if state == "handed_over":
                 assert saved >= item.event.full_tokens, "all of an output that was sent in part"
-            assert state in ("in_window", "in_part", "pinned") or item.seq not in live - transcript.masked
+            assert (
+                state in ("in_window", "in_part", "pinned") or item.seq not in live - transcript.window.masked
+            )
             if state == "marker":
                 assert any(item.event.digest in message.text for message in sent)
     arguments: dict[str, set[int]] = {}
-    for item in transcript.items:
+    for item in transcript.messages.items:
         for call in item.event.short if isinstance(item.event, AssistantSpoke) else ():
             for digest in call.digests:
                 arguments.setdefault(digest, set()).add(item.seq)
     for digest, seqs in arguments.items():
         state, _ = states[digest]
-        assert (state == "in_window") == bool(seqs & live - transcript.masked)
-        assert (state == "marker") == (not seqs & live - transcript.masked and bool(seqs & live))
+        assert (state == "in_window") == bool(seqs & live - transcript.window.masked)
+        assert (state == "marker") == (not seqs & live - transcript.window.masked and bool(seqs & live))
 
 
 def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulator) -> None:
@@ -340,7 +342,7 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
     simulator: SessionSimulator,
 ) -> None:
     transcript = simulator.transcript
-    covering = {cover.seq for cover in transcript.covers}
+    covering = {cover.seq for cover in transcript.window.covers}
     cards = build_cards(simulator.log, transcript)
     noted = {card.placed_seq: card.inside for card in cards if isinstance(card, ObservationsCard)}
     for card in cards:
@@ -348,7 +350,7 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
             assert card.inside == noted[card.seq]
         if isinstance(card, SweepCard) and not card.is_undone:
             masked = transcript.rewrites.of_kind(SweepMade)[card.seq].masked
-            covered = [any(c.after < seq <= c.upto for c in transcript.covers) for seq in masked]
+            covered = [any(c.after < seq <= c.upto for c in transcript.window.covers) for seq in masked]
             assert bool(card.inside) == all(covered)
         if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
             continue

@@ -1,14 +1,15 @@
-"""The window's messages: the log under its rewrites, as entries in order, with the tokens of each."""
+"""The window's entries: the messages under their rewrites, in order, with the tokens of each."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from operator import attrgetter
 
 from helix_desktop.context.log.ended_observations import ended_tokens
+from helix_desktop.context.log.forks import forked
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
-from helix_desktop.context.log.rewrite_state import RewriteState
+from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     Cover,
@@ -21,7 +22,8 @@ from helix_desktop.context.log.window_layout import (
     build_covers,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.image import Image
 
@@ -30,18 +32,17 @@ OBSERVATIONS_LABEL_TOKENS = 70  # tokens of the line above the observations
 _after, _step, _cumulative_tokens = map(attrgetter, ("after", "step", "cumulative_tokens"))
 
 
-class WindowMessages(MessageLog):
+class WindowEntries:
     """The messages of a session and the rewrites over them, arranged as the window's entries.
 
     Between two rewrites a new message is only added behind the others.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.rewrites = RewriteState()
+    def __init__(self, messages: MessageLog, rewrites: RewriteState) -> None:
+        self._messages, self._rewrites = messages, rewrites
         self.added_instructions: list[AddedInstructions] = []  # those that came after the start, in order
-        self._window_entries: list[WindowEntry] = []
-        self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
+        self._entries: list[WindowEntry] = []
+        self._tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
         self._maskable_items: list[LogItem] | None = []  # None: to be found
         self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
@@ -52,13 +53,34 @@ class WindowMessages(MessageLog):
         self.last_rewrite_seq = 0
         self.last_rearranging_seq = 0  # the newest after which any entry may look other than before
 
-    def _add_entry(self, entry: LogItem | AddedInstructions) -> None:
+    def apply(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
+        """Apply a rewrite; entries that it leaves as they are stay the same objects."""
+        self._forget_sums()
+        if isinstance(rewrite, SweepMade):
+            self._mask(recorded.seq, rewrite)
+        else:
+            self._rewrites.apply(recorded.seq, rewrite)
+        self.last_rewrite_seq = recorded.seq
+        if isinstance(rewrite, FoldMade):
+            self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
+        elif isinstance(rewrite, FormChosen | Excluded):
+            self._tokens = self._maskable_items = None
+            self.last_rearranging_seq = recorded.seq
+        elif not isinstance(rewrite, SweepMade):
+            self.rearrange()
+
+    def add_instructions(self, added: AddedInstructions) -> None:
+        """Put instructions that came after the start behind the other entries."""
+        self.added_instructions.append(added)
+        self.add(added)
+
+    def add(self, entry: LogItem | AddedInstructions) -> None:
         """Put a new entry behind the others."""
-        self._window_entries.append(entry)
-        if self._window_tokens is not None:
+        self._entries.append(entry)
+        if self._tokens is not None:
             images = self.images_of(entry) if isinstance(entry, LogItem) else ()
-            tokens, image_tokens = self._window_tokens
-            self._window_tokens = (
+            tokens, image_tokens = self._tokens
+            self._tokens = (
                 tokens + self.entry_tokens(entry),
                 image_tokens + sum(image.tokens for image in images),
             )
@@ -76,7 +98,7 @@ class WindowMessages(MessageLog):
             self.rearrange()
             return
         self._covers = sorted([*others, cover], key=lambda other: other.after)
-        stay = (*self.rewrites.pinned, *(added.seq for added in self.added_instructions))
+        stay = (*self._rewrites.pinned, *(added.seq for added in self.added_instructions))
         if upto <= after or any(after < seq <= upto for seq in stay):
             self._arrange()
         else:
@@ -84,31 +106,31 @@ class WindowMessages(MessageLog):
 
     def _put_note(self, cover: Cover) -> None:
         """Put a fold's note in the place of all entries that it covers."""
-        entries, note = self._window_entries, SummaryBlock((cover,))
+        entries, note = self._entries, SummaryBlock((cover,))
         first = _first_after(entries, cover.after)
         end = _first_after(entries, cover.upto, first)
-        if self._window_tokens is not None:
+        if self._tokens is not None:
             tokens, images = self._tokens_of(entries[first:end])
-            before, images_before = self._window_tokens
-            self._window_tokens = before - tokens + self.entry_tokens(note), images_before - images
+            before, images_before = self._tokens
+            self._tokens = before - tokens + self.entry_tokens(note), images_before - images
         if self._maskable_items is not None:
             left = [item for item in self._maskable_items if not cover.after < item.seq <= cover.upto]
             self._maskable_items = left
-        self._window_entries = [*entries[:first], note, *entries[end:]]
+        self._entries = [*entries[:first], note, *entries[end:]]
 
-    def _mask(self, sweep: SweepMade, apply: Callable[[], None]) -> None:
+    def _mask(self, seq: int, sweep: SweepMade) -> None:
         """Apply a sweep; of messages that stand in the window, only their own tokens change."""
         found = {*sweep.masked, *((sweep.carrier,) if sweep.anchors else ())}
-        items = [item for seq in found if (item := self.item(seq)) is not None]
-        if any(map(self._is_covered, found)) or self._window_tokens is None or self._maskable_items is None:
-            apply()
-            self._window_tokens = self._maskable_items = None
+        items = [item for seq in found if (item := self._messages.item(seq)) is not None]
+        if any(map(self._is_covered, found)) or self._tokens is None or self._maskable_items is None:
+            self._rewrites.apply(seq, sweep)
+            self._tokens = self._maskable_items = None
             return
         tokens, images = self._tokens_of(items)
-        apply()
+        self._rewrites.apply(seq, sweep)
         tokens_after, images_after = self._tokens_of(items)
-        before, images_before = self._window_tokens
-        self._window_tokens = before - tokens + tokens_after, images_before - images + images_after
+        before, images_before = self._tokens
+        self._tokens = before - tokens + tokens_after, images_before - images + images_after
         masked = self.masked
         self._maskable_items = [item for item in self._maskable_items if item.seq not in masked]
 
@@ -120,17 +142,17 @@ class WindowMessages(MessageLog):
     def _is_covered(self, seq: int) -> bool:
         return self.cover_of(seq) is not None
 
-    def _is_shown(self, seq: int) -> bool:
+    def shows(self, seq: int) -> bool:
         """Return True if a message stands in the window: whole, or as markers."""
         left_out = {cover.event.kept for cover in self._covers if isinstance(cover.event, HandoverMade)}
-        return seq not in self.rewrites.excluded and (seq in left_out or not self._is_covered(seq))
+        return seq not in self._rewrites.excluded and (seq in left_out or not self._is_covered(seq))
 
     def swept_since(self, seq: int) -> Set[int] | None:
         """Return the messages whose form rewrites after event `seq` changed; None: perhaps all entries."""
         if self.last_rearranging_seq > seq:
             return None
         seqs: set[int] = set()
-        for rewrite_seq, rewrite in reversed(self.rewrites.by_seq.items()):
+        for rewrite_seq, rewrite in reversed(self._rewrites.by_seq.items()):
             if rewrite_seq <= seq:
                 break
             if isinstance(rewrite, SweepMade):
@@ -150,7 +172,7 @@ class WindowMessages(MessageLog):
     def rearrange(self) -> None:
         """Recompute the window's entries from the active rewrites."""
         covers = build_covers(
-            self.rewrites.active_handovers, self.rewrites.placed_observations, self.rewrites.active_folds
+            self._rewrites.active_handovers, self._rewrites.placed_observations, self._rewrites.active_folds
         )
         self._covers = active_covers(covers)
         self._arrange()
@@ -158,16 +180,18 @@ class WindowMessages(MessageLog):
     def _arrange(self) -> None:
         self.last_rearranging_seq = self.last_rewrite_seq
         self._forget_sums()
-        pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
-        self._window_tokens = self._maskable_items = None
-        self._window_entries = arrange_entries(
-            self.items, self.position, self._covers, pinned, self.added_instructions
+        pinned = [
+            item for seq in sorted(self._rewrites.pinned) if (item := self._messages.item(seq)) is not None
+        ]
+        self._tokens = self._maskable_items = None
+        self._entries = arrange_entries(
+            self._messages.items, self._messages.position, self._covers, pinned, self.added_instructions
         )
 
     @property
     def masked(self) -> Set[int]:
         """Return the seqs of the messages whose content is shown as markers, by all active sweeps."""
-        return self.rewrites.masked
+        return self._rewrites.masked
 
     @property
     def handover(self) -> tuple[int, HandoverMade] | None:
@@ -180,9 +204,9 @@ class WindowMessages(MessageLog):
         """Return the active covers in log order."""
         return tuple(self._covers)
 
-    def window_entries(self) -> list[WindowEntry]:
+    def entries(self) -> list[WindowEntry]:
         """Return the window's entries in order. Do not change the list."""
-        return self._window_entries
+        return self._entries
 
     def entry_tokens(self, entry: WindowEntry) -> int:
         """Return the tokens of an entry as the window shows it now, framing included.
@@ -203,45 +227,45 @@ class WindowMessages(MessageLog):
 
     def exclusions_of(self, entry: WindowEntry) -> tuple[Excluded, ...]:
         """Return how the user excluded an entry, or the observations in it; empty if they did not."""
-        if isinstance(entry, PinnedCopy) or not self.rewrites.excluded:
+        if isinstance(entry, PinnedCopy) or not self._rewrites.excluded:
             return ()
         seqs = [cover.seq for cover in entry.covers] if isinstance(entry, SummaryBlock) else [entry.seq]
-        found = (self.rewrites.excluded.get(seq) for seq in seqs)
+        found = (self._rewrites.excluded.get(seq) for seq in seqs)
         return tuple(dict.fromkeys(event for event in found if event is not None))
 
     def included_covers(self, block: SummaryBlock) -> tuple[Cover, ...]:
         """Return the covers of a block that the user did not exclude."""
-        return tuple(cover for cover in block.covers if cover.seq not in self.rewrites.excluded)
+        return tuple(cover for cover in block.covers if cover.seq not in self._rewrites.excluded)
 
     def without_excluded(self, items: Iterable[LogItem]) -> list[LogItem]:
         """Return the messages that the user did not exclude: what may stand in a later note or summary.
 
         With an excluded summary, what it stands for is excluded.
         """
-        if not self.rewrites.excluded:
+        if not self._rewrites.excluded:
             return list(items)
-        covers = self.rewrites.excluded_covers
+        covers = self._rewrites.excluded_covers
         return [
             item
             for item in items
-            if item.seq not in self.rewrites.excluded
+            if item.seq not in self._rewrites.excluded
             and not any(after < item.seq <= upto and item.seq != left_out for after, upto, left_out in covers)
         ]
 
     def excluded_items(self) -> list[LogItem]:
         """Return the messages that the user excluded, and those that an excluded summary stands for, once."""
-        items = [item for seq in self.rewrites.excluded if (item := self.item(seq)) is not None]
-        for after, upto, left_out in self.rewrites.excluded_covers:
-            items += [item for item in self.between(after, upto) if item.seq != left_out]
+        items = [item for seq in self._rewrites.excluded if (item := self._messages.item(seq)) is not None]
+        for after, upto, left_out in self._rewrites.excluded_covers:
+            items += [item for item in self._messages.between(after, upto) if item.seq != left_out]
         return list({item.seq: item for item in items}.values())
 
     @property
-    def window_tokens(self) -> tuple[int, int]:
+    def tokens(self) -> tuple[int, int]:
         """Return the tokens of all entries as shown now, and their images' share; without the handover."""
-        if self._window_tokens is None:
-            entries = [entry for entry in self._window_entries if not _is_handover(entry)]
-            self._window_tokens = self._tokens_of(entries)
-        return self._window_tokens
+        if self._tokens is None:
+            entries = [entry for entry in self._entries if not _is_handover(entry)]
+            self._tokens = self._tokens_of(entries)
+        return self._tokens
 
     def tokens_from(self, seq: int) -> int:
         """Return the tokens of all entries from a message on; of all if it stands nowhere for itself."""
@@ -261,7 +285,7 @@ class WindowMessages(MessageLog):
 
     def _sum_up(self) -> None:
         """Add the new entries to the sums: between two rewrites no other one changes."""
-        entries, tokens = self._window_entries, self._summed_tokens
+        entries, tokens = self._entries, self._summed_tokens
         wordless = self._wordless_tokens[-1] if self._wordless_tokens else 0
         for place in range(self._summed, len(entries)):
             entry = entries[place]
@@ -285,18 +309,22 @@ class WindowMessages(MessageLog):
         Do not change the list.
         """
         if self._maskable_items is None:
-            items = (entry for entry in self._window_entries if isinstance(entry, LogItem))
+            items = (entry for entry in self._entries if isinstance(entry, LogItem))
             self._maskable_items = [item for item in items if self._is_maskable(item)]
         return self._maskable_items
 
     def _is_maskable(self, item: LogItem) -> bool:
-        if item.seq in self.masked or item.seq in self.rewrites.excluded or isinstance(item.event, UserSpoke):
+        if (
+            item.seq in self.masked
+            or item.seq in self._rewrites.excluded
+            or isinstance(item.event, UserSpoke)
+        ):
             return False
-        return item.saving > 0 or item.seq in self.rewrites.chosen_forms
+        return item.saving > 0 or item.seq in self._rewrites.chosen_forms
 
     def masking_savings(self, item: LogItem) -> int:
         """Return the tokens that a message's markers would save; 0 if it has none, is masked or excluded."""
-        rewrites, seq = self.rewrites, item.seq
+        rewrites, seq = self._rewrites, item.seq
         if seq in rewrites.masked or seq in rewrites.excluded:
             return 0
         chosen_form = rewrites.chosen_forms.get(seq)
@@ -309,12 +337,12 @@ class WindowMessages(MessageLog):
         images = _images_in(item.event)  # nearly always none: then nothing else is looked up
         if not images:
             return ()
-        rewrites, seq = self.rewrites, item.seq
+        rewrites, seq = self._rewrites, item.seq
         is_hidden = seq in rewrites.masked or seq in rewrites.chosen_forms or seq in rewrites.excluded
         return () if is_hidden else images
 
     def _item_tokens(self, item: LogItem) -> int:
-        rewrites, seq = self.rewrites, item.seq
+        rewrites, seq = self._rewrites, item.seq
         if rewrites.excluded and (excluded := rewrites.excluded.get(seq)):
             calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
             return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
@@ -325,8 +353,14 @@ class WindowMessages(MessageLog):
         return item.tokens
 
     def _anchor_tokens(self, seq: int) -> int:
-        sweep = self.rewrites.anchors.get(seq)
+        sweep = self._rewrites.anchors.get(seq)
         return sweep.anchor_tokens if sweep else 0
+
+    def fork(self, messages: MessageLog, rewrites: RewriteState) -> WindowEntries:
+        """Return a copy over forks of the messages and the rewrites."""
+        fork = forked(self)
+        fork._messages, fork._rewrites = messages, rewrites
+        return fork
 
 
 def _images_in(event: MessageEvent) -> tuple[Image, ...]:
