@@ -35,6 +35,7 @@ __all__ = [
     "SessionSimulator",
     "apply_action",
     "build_history",
+    "conversation_with",
     "count_tokens",
     "disable_folding",
     "histories",
@@ -416,4 +417,16 @@ def build_history(
         simulator.step(f"Step {step}.", calls)
         for call in range(calls):
             simulator.answer_call(0, (f"{step}.{call} line of output\n" * (size // 10))[:size])
+    return simulator
+
+
+def conversation_with(turns: int, steps: int = 3, size: int = 400) -> SessionSimulator:
+    """Return a session of so many complete turns of so many steps each."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for turn in range(turns):
+        simulator.send_message(f"Do task {turn}. Always use tabs.")
+        for step in range(steps):
+            simulator.step(f"Step {step} of {turn}. It is so because of src/a{turn}.py.", 1)
+            simulator.answer_call(0, f"{turn}.{step} line of output\n" * (size // 20))
+        simulator.step("Done.", 0)
     return simulator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,11 +21,10 @@ from helix_desktop.context.summaries.observation_task import (
 from helix_desktop.context.summaries.summary_task import full_request
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.context.window.request_validation import problems
-from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
-from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
 from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
 from tests.support.session_rewrites import exclude
@@ -34,18 +32,6 @@ from tests.support.session_rewrites import exclude
 SMALL = 300  # tokens of a window that is nearly always too small
 POLICY = PROFILES["balanced"]
 REPLACE = msgspec.structs.replace
-
-
-def conversation_with(turns: int, steps: int = 3, size: int = 400) -> SessionSimulator:
-    """Run so many complete turns of so many steps each."""
-    simulator = SessionSimulator(POLICY)
-    for turn in range(turns):
-        simulator.send_message(f"Do task {turn}. Always use tabs.")
-        for step in range(steps):
-            simulator.step(f"Step {step} of {turn}. It is so because of src/a{turn}.py.", 1)
-            simulator.answer_call(0, f"{turn}.{step} line of output\n" * (size // 20))
-        simulator.step("Done.", 0)
-    return simulator
 
 
 def prepared(simulator: SessionSimulator, reflect: bool = False) -> int:
@@ -306,47 +292,6 @@ def test_no_fold_crosses_a_boundary() -> None:
     assert not any(fold.after < edge < fold.upto for fold in split)
     assert {fold.upto for fold in split} >= {edge}
     assert [split[0].after, split[-1].upto] == [plain[0].after, plain[-1].upto]
-
-
-@pytest.mark.parametrize(
-    ("line", "read"),
-    [
-        ("- (1) A fact [e4]", (1, "A fact", (4,))),
-        ("- (P3) A fact [e4, e5]", (3, "A fact", (4, 5))),
-        ("* P2: A fact [e5; e4].", (2, "A fact", (5, 4))),
-        ("1. [2] A fact", (2, "A fact", ())),
-        ("- A fact [e99]", (2, "A fact", ())),
-        ("- 3 files were changed [e4]", (2, "3 files were changed", (4,))),
-        (f"- (2) A fact {UNSUPPORTED}", (2, "A fact", ())),
-        ("- (2) A fact\n  that goes on [e4]", (2, "A fact that goes on", (4,))),
-    ],
-)
-def test_variants_of_facts_are_parsed(line: str, read: tuple[int, str, tuple[int, ...]]) -> None:
-    """Priority, text and sources are found; a number that begins a sentence is no priority."""
-    items = conversation_with(2).transcript.messages.items
-    (fact,) = parse_observations(f"Here they are:\n\n2026-01-01\n{line}\n", items)
-    assert (fact.priority, fact.text, fact.sources) == read
-    times = {item.seq: item.at_ms for item in items}
-    assert fact.at == (max(times[seq] for seq in fact.sources) if fact.sources else max(times.values()))
-
-
-@pytest.mark.parametrize("text", ["", "I cannot do that.", "- ", "# Facts", "- [e4]"])
-def test_an_invalid_answer_is_refused(text: str) -> None:
-    """An answer without facts is no observation."""
-    with pytest.raises(CompactionRefused):
-        parse_observations(text, conversation_with(2).transcript.messages.items)
-
-
-@given(st.text(max_size=300))
-def test_any_answer_is_parsed_or_refused(text: str) -> None:
-    """Whatever a model writes, nothing else happens; facts are in the order of their dates."""
-    items = conversation_with(1).transcript.messages.items
-    try:
-        read = parse_observations(text, items)
-    except CompactionRefused:
-        return
-    assert [fact.at for fact in read] == sorted(fact.at for fact in read)
-    assert all(fact.text and fact.priority in (1, 2, 3) for fact in read)
 
 
 FACTS = st.lists(
