@@ -81,6 +81,11 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
         return ModelSpec(**{name: getattr(self, name) for name in ModelSpec.__struct_fields__})
 
 
+def is_provider_name(name: str) -> bool:
+    """Return True if a provider may have this name: one word without `/`."""
+    return bool(name) and "/" not in name and not any(sign.isspace() for sign in name)
+
+
 class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A server that offers models, and its dialect; `headers`, `secret_headers`, `body` are `RequestExtras`.
 
@@ -97,7 +102,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     body: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.name or "/" in self.name or any(sign.isspace() for sign in self.name):
+        if not is_provider_name(self.name):
             raise ValueError(f"{self.name!r} is no provider's name: it needs one word without /")
         for owner, extras in ((self.name, self.extras()), *((m.name, m.extras) for m in self.models)):
             if fault := extras.fault(self.dialect):

@@ -82,8 +82,9 @@ class Callout(Themed, QFrame):
         height = layout.heightForWidth(width) if layout is not None else 0
         size = QSize(width, max(height, self.minimumSizeHint().height()))
         self.setGeometry(place_next_to(target, size, bounds))
-        self.raise_()
-        self.show()
+        if self.isHidden():  # what was opened above it since stays above it
+            self.raise_()
+            self.show()
 
     def take_focus(self) -> None:
         """Give the keyboard to the button that goes on, and let a screen reader say what is new."""
@@ -160,6 +161,7 @@ class Tour(QObject):
         self._window, self._all_stops = window, stops
         self._stops: list[TourStop] = []
         self._index = 0
+        self._is_moving = False  # from one stop to another
         self.ring, self.callout = TargetRing(window), Callout(window)
         for part in (self.ring, self.callout):
             retint(part, theme)
@@ -194,14 +196,25 @@ class Tour(QObject):
         refocus(self._focus_before)
         self.ended.emit()
 
+    def on_page_shown(self) -> None:
+        """End when the user turns to another page: what the callout says is not about that one."""
+        if not self._is_moving:
+            self._focus_before = None  # the keyboard is in that page
+            self.end()
+
     def follow(self) -> None:
         """Look again, in a moment, where the place is: the window was laid out, scrolled or tinted again."""
         if self._stops:
             self._follow_timer.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the window's size, and wait while a dialog is in front of it."""
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.WindowUnblocked):
+        """Follow the window's size, wait while a dialog is in front of it, and end at an Esc nobody takes."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Escape and not self.callout.isHidden():
+                self._focus_before = None
+                self.end()
+                return True
+        elif event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.WindowUnblocked):
             self.follow()
         elif event.type() == QEvent.Type.WindowBlocked:
             self._follow()
@@ -209,6 +222,7 @@ class Tour(QObject):
 
     def _go(self, index: int) -> None:
         """Go to a stop; one without a place is left out, behind the last one the tour is over."""
+        self._is_moving = True
         while index < len(self._stops):
             stop = self._stops[index]
             stop.show()
@@ -216,6 +230,7 @@ class Tour(QObject):
             if not stop.place().isEmpty():
                 break
             del self._stops[index]
+        self._is_moving = False
         if index >= len(self._stops):
             self.end()
             return
@@ -244,11 +259,12 @@ class Tour(QObject):
 
     def _show_at_place(self) -> None:
         place = self._stops[self._index].place()
+        if not place.isEmpty() and self.ring.isHidden():
+            self.ring.raise_()
         self.ring.setVisible(not place.isEmpty())
         if place.isEmpty():  # its page or pane was left: the words stay where they were
             self.callout.stand_next_to(self.callout.target)
             return
         target = QRect(self._window.mapFromGlobal(place.topLeft()), place.size())
         self.ring.setGeometry(target.adjusted(-3, -3, 3, 3) & self._window.rect())  # whole on every side
-        self.ring.raise_()
         self.callout.stand_next_to(target)

@@ -32,7 +32,7 @@ class TourController(QObject):
         self.tour: Tour | None = None
         self._session_id = ""  # that the tour began in
         window.commands.tour.triggered.connect(self.start)
-        window.page_shown.connect(self._follow)
+        window.page_shown.connect(self._on_page_shown)
         window.layout_changed.connect(self._follow)
         # Not while the page is laid out: scrolling then leaves its cards without their heights.
         self._scroll_timer = QTimer(self, singleShot=True, interval=0)
@@ -57,6 +57,10 @@ class TourController(QObject):
         """End the tour when another session, or none, is on screen: it speaks of what it began in."""
         if self.tour is not None and self._session_id not in ("", self._window.banners.context_ids[1]):
             self.tour.end()
+
+    def _on_page_shown(self) -> None:
+        if self.tour is not None:
+            self.tour.on_page_shown()
 
     def _follow(self) -> None:
         if self.tour is not None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
@@ -175,6 +176,18 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     with qtbot.waitSignal(page.editor.saved) as saved:
         save.click()
     assert saved.args[0].models[0].window == 32_000
+
+
+def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
+    """It read "reported by any"."""
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    reported = ModelEntry(name="m", reported=ModelSpec(window=8_192))
+    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="m")
+    page.show_providers([form], [ProviderStatus("box", True, "none")])
+    assert page.editor.models.spec_form.source("window") == "reported by box"
+    page.show_providers([replace(form, name="")], [ProviderStatus("box", True, "none")])
+    assert page.editor.models.spec_form.source("window") == "reported by server"
 
 
 def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot: QtBot) -> None:

@@ -127,3 +127,34 @@ async def test_the_sample_begins_with_the_tour_until_it_is_closed(qapp: QApplica
         assert last.stop == "gauge"
         await rig.open_folder("project")
         assert last.stop == "", "its session has left the screen"
+
+
+@pytest.mark.qt_loop
+async def test_the_tour_ends_when_the_user_turns_to_something_else(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """It stayed above the other page, pointing at what was not there, and above the field of Ctrl+K."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.commands.tour.trigger()
+        first = rig.wiring.tour.tour
+        assert first is not None
+        rig.window.commands.switch_workspace.trigger()
+        field = rig.window.switcher.search
+        await until(field.isVisible, "the panel is open")
+        first.follow()
+        await until(lambda: not first._follow_timer.isActive(), "the tour looked again")
+        center = field.mapTo(rig.window, field.rect().center())
+        assert rig.window.childAt(center) in (field, *field.findChildren(QWidget))
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert first.stop == "gauge"
+        rig.window.show_page("cache")
+        assert first.stop == ""
+        assert first.callout.isHidden()
+
+        rig.window.commands.tour.trigger()
+        tour = rig.wiring.tour.tour
+        assert tour is not None
+        rig.composer.editor.setFocus()
+        _press(tour, Qt.Key.Key_Escape)
+        assert tour.stop == "", "Esc ends it wherever the keyboard is"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.secrets import KeySource
-from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.config.settings import ModelEntry, Provider, is_provider_name
 from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -356,7 +356,10 @@ class ProviderEditor(QWidget):
             self.models.set_suggestions(tuple(dict.fromkeys(names)))
 
     def _resolve_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
-        provider = Provider(name="any", base_url=web_address(self._url.text()), models=(entry,))
+        name = self._name.text().strip()
+        if not is_provider_name(name):
+            name = "server"  # figures say where they come from
+        provider = Provider(name=name, base_url=web_address(self._url.text()), models=(entry,))
         return provider.resolved_spec(entry.name, self._catalog)
 
     def _test_or_stop(self) -> None:
