@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias, cast
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -32,7 +33,11 @@ tr = Translator("Timeline")
 _INDENT = 16  # pixels from a bullet's dot to its words
 _LINE_HEIGHT = 1.4  # height of a line of words, in font sizes
 _CODE_PAD_PX = 3  # of the background of code, at both sides
-_STYLED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
+_STYLED = re.compile(
+    r"`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|(?<![^\s(“\"])\*(?P<emphasis>\w(?:[^*]*\S)?)\*(?![\w*])"
+)
+"""A star inside a word, or before a dot as in a pattern of file names, is one."""
+_Style: TypeAlias = Literal["code", "strong", "emphasis"]
 
 
 class BulletView(Themed, QWidget):
@@ -128,8 +133,8 @@ class BulletView(Themed, QWidget):
 
     def _paint_code_backgrounds(self, painter: QPainter) -> None:
         painter.setBrush(QColor(self._theme.inline_code))
-        for start, length, code in self._styles:
-            for number in range(self._layout.lineCount() if code else 0):
+        for start, length, style in self._styles:
+            for number in range(self._layout.lineCount() if style == "code" else 0):
                 line = self._layout.lineAt(number)
                 first, last = (
                     max(start, line.textStart()),
@@ -180,23 +185,28 @@ class BulletView(Themed, QWidget):
             chip.move(place)
 
 
-def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, bool]]]:
-    """Return the text without `code` and **strong** marks, and their start, length and whether code."""
-    words, styles, at = "", [], 0
+def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, _Style]]]:
+    """Return the text without the marks of code and emphasis, and where those are: start, length and style."""
+    words, at = "", 0
+    styles: list[tuple[int, int, _Style]] = []
     text = " ".join(text.split())
     for hit in _STYLED.finditer(text):
         words += text[at : hit.start()]
-        inner = hit.group(1) or hit.group(2)
-        styles.append((len(words), len(inner), hit.group(1) is not None))
+        style = cast("_Style", hit.lastgroup)
+        inner = hit[style]
+        styles.append((len(words), len(inner), style))
         words, at = words + inner, hit.end()
     return words + text[at:], styles
 
 
-def _formats(start: int, length: int, is_code: bool, text: str) -> Iterator[QTextLayout.FormatRange]:
+def _formats(start: int, length: int, style: _Style, text: str) -> Iterator[QTextLayout.FormatRange]:
     """Yield the formats of a styled part; code has room before and behind it, for its background."""
     form = QTextCharFormat()
-    if not is_code:
-        form.setFontWeight(600)
+    if style != "code":
+        if style == "strong":
+            form.setFontWeight(600)
+        else:
+            form.setFontItalic(True)
         yield _range(start, length, form)
         return
     form.setFont(ui_font(12, is_code=True))

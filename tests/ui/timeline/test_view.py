@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import DARK
@@ -313,6 +314,20 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
         observations_card(3, 498).quotes[0].text
     ]
     assert [part.head.text() for part in view.parts][-1] == "Files, commands and errors"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Open *Settings → Providers* first", "Open Settings → Providers first"),
+        ("**Never** run `a*b` (*slow*), 2 * 3 * 4", "Never run a*b (slow), 2 * 3 * 4"),
+        ("Look in src/*.py, tests/*.py and *.md or *.rst", "Look in src/*.py, tests/*.py and *.md or *.rst"),
+    ],
+)
+def test_a_sentence_shows_emphasis_and_keeps_patterns(qtbot: QtBot, written: str, shown: str) -> None:
+    view = BulletView(Bullet(written))
+    qtbot.addWidget(view)
+    assert view.accessibleName() == shown
 
 
 def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline) -> None:
