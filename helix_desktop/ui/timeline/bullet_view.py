@@ -186,7 +186,7 @@ class BulletView(Themed, QWidget):
 
 
 def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, _Style]]]:
-    """Return the text without the marks of code and emphasis, and where those are: start, length and style."""
+    """Return the text without the marks of code and emphasis, and start, length and style of each part."""
     words, at = "", 0
     styles: list[tuple[int, int, _Style]] = []
     text = " ".join(text.split())
