@@ -192,8 +192,12 @@ class NextMessages(Themed, QWidget):
 class ChatPage(QWidget):
     """Conversation and composer, one under the other."""
 
+    model_requested = Signal()
+    """The user wants to connect a model."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._offers_model = False  # in place of a first message
         self.model = ChatModel(self)
         self.view = ChatView(self.model, LIGHT)
         self.composer = Composer(LIGHT)
@@ -206,7 +210,7 @@ class ChatPage(QWidget):
         self.empty_state = EmptyState("message-square", "")
         # Hidden too it would ask for its height, which a low window has to give to the composer.
         self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
-        self.empty_state.button_clicked.connect(self.composer.editor.setFocus)
+        self.empty_state.button_clicked.connect(self._on_empty_action)
         self.composer.editor.scroll_key_pressed.connect(self.view.keyPressEvent)
         self.set_writable(True)
         self.next_messages.suggestion_accepted.connect(
@@ -260,15 +264,31 @@ class ChatPage(QWidget):
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.type_text(text)
 
-    def set_writable(self, is_writable: bool) -> None:
-        """Let the user write, or only read; an empty conversation invites to write only where they can."""
+    def set_writable(self, is_writable: bool, *, has_model: bool = True) -> None:
+        """Let the user write, or only read; an empty conversation invites to write only where they can.
+
+        Where nobody but the demo model would answer in a folder of the user's (`has_model`), it offers to
+        connect a model.
+        """
         self.composer.setEnabled(is_writable)
-        if is_writable:
+        self._offers_model = is_writable and not has_model
+        if self._offers_model:
+            sentence = tr(
+                "No model is connected. Add one with an API key, or a server that runs on this computer."
+            )
+            self.empty_state.set_content(sentence, tr("Connect a model"))
+        elif is_writable:
             # Every session starts in mode ask, and is no longer empty once that was changed.
             sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
             self.empty_state.set_content(sentence, tr("Write a message"))
         else:
             self.empty_state.set_content(tr("No messages yet."))
+
+    def _on_empty_action(self) -> None:
+        if self._offers_model:
+            self.model_requested.emit()
+        else:
+            self.composer.editor.setFocus()
 
     def offer_question(self, key: RowKey) -> None:
         """Give the keyboard to a question that came, unless the user is doing something else."""

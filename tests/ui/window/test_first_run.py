@@ -38,9 +38,12 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         assert rig.conversation.model.demo
-        assert rig.composer.editor.placeholderText().startswith("Write a message")
+        assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
+        assert rig.chat.empty_state.sentence.startswith("No model is connected.")
+        press(rig.chat.empty_state, "empty_action")
+        await until(lambda: rig.wiring.settings.dialog.isVisible(), "the providers")
+        assert rig.wiring.settings.dialog.current_page() == "providers"
         editor = rig.wiring.settings.dialog.providers.editor
-        await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
         form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
         editor.saved.emit(replace(form, default_model="qwen3.gguf"))
@@ -48,6 +51,8 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert "New workspaces start with it too." in _notices(rig)
         assert rig.wiring.services.registry.get(rig.workspace.id).model == "", "it follows the default"
         assert rig.conversation.model.label == "box/qwen3.gguf"
+        assert rig.composer.editor.placeholderText().startswith("Write a message")
+        assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
         rig.wiring.settings.dialog.close()
         await rig.open_folder("second")
         assert rig.conversation.model.label == "box/qwen3.gguf"

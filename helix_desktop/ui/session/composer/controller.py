@@ -84,7 +84,8 @@ class ComposerController(QObject):
     def show_availability(self) -> None:
         """Enable the composer where something can be sent, and say why where it cannot."""
         workspace = self._workspace
-        self._page.set_writable(workspace is None or (workspace.is_trusted() and not workspace.is_read_only))
+        is_writable = workspace is None or (workspace.is_trusted() and not workspace.is_read_only)
+        self._page.set_writable(is_writable, has_model=self._has_model())
         if workspace is None or self._conversation is None:
             return
         model, change = self._conversation.model, self._conversation.model_choice.pending
@@ -103,6 +104,8 @@ class ComposerController(QObject):
         self.widget.set_model(with_effort(name, effort), tip)
         if change:
             self.widget.editor.setPlaceholderText(tr("Choose a model to continue"))
+        elif not self._has_model():
+            self.widget.editor.setPlaceholderText(tr("Connect a model to work in this folder"))
         elif model.demo and self._services.settings.providers:
             self.widget.editor.set_placeholders(
                 tr("The offline demo model answers from a script. Choose another model below."),
@@ -112,6 +115,12 @@ class ComposerController(QObject):
             self.widget.editor.setPlaceholderText(tr("Read-only: folder not found"))
         elif not workspace.is_trusted():
             self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
+
+    def _has_model(self) -> bool:
+        """Return False where only the demo model would answer in a folder that its script isn't about."""
+        if self._workspace is None or self._conversation is None or not self._conversation.model.demo:
+            return True
+        return bool(self._services.settings.providers) or self._services.registry.get(self._workspace.id).demo
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen.

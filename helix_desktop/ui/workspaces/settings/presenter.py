@@ -85,9 +85,8 @@ class SettingsPresenter(QObject):
         composer.model_clicked.connect(self._choose_model)
         window.commands.choose_model.triggered.connect(self._choose_model)
         session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
-        window.welcome.provider_requested.connect(
-            lambda: async_actions.start(self._add_provider(), "add a provider")
-        )
+        for requested in (window.welcome.provider_requested, context.views.chat.model_requested):
+            requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
         window.welcome.key_entered.connect(
             lambda key: async_actions.start(self._add_key(key), "add a provider with a key")
         )
