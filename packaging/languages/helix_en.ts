@@ -4633,6 +4633,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>Connect a model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
             <translation type="unfinished" />
@@ -4932,6 +4937,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>No messages yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>No model is connected. Add one with an API key, or a server that runs on this computer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15872,6 +15882,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/hold.py" />
             <source>Compaction on hold.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <source>Connect a model to work in this folder</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -19,6 +19,7 @@ from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.context.log.branch_points import point_after
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
@@ -426,6 +427,7 @@ class SessionSimulator:
             former=latest[0] if latest else 0,
             coverage=check_summary_coverage(facts, summary, self.policy.ledger_tokens * 3),
             words=newest_turn_words(self.transcript, cut.upto, budget),
+            mode_note=newest_mode_note(covered),
         )
         texts = agent_texts(self.transcript, event.words)
         return msgspec.structs.replace(event, tokens=count_tokens(render_handover(event, (), texts)))

@@ -14,6 +14,7 @@ from helix_desktop.agent.window.handover_check import active_handover, checked_h
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
@@ -46,6 +47,7 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
@@ -278,11 +280,12 @@ class Compactor:
         result: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
         if ask_model:
             task = await self._brief(source_input, focus)
-            covered_seqs = frozenset(item.seq for item in source_input.covered)
+            requests = (item for item in source_input.following if isinstance(item.event, UserSpoke))
+            sources = frozenset(item.seq for item in (*source_input.covered, *requests))
             source = await asyncio.to_thread(summary_input, task.lines, source_input.covered)
             result = await self._summarizer.summarize(
                 task,
-                lambda text: accept_sections(parse_handover(text, covered_seqs), source, text),
+                lambda text: accept_sections(parse_handover(text, sources), source, text),
                 lambda text: self._publish_phase("summarise", text),
                 self._on_estimate,
             )
@@ -290,7 +293,7 @@ class Compactor:
                 return result
             rejection = result.rejection
             if rejection is not None and is_draft:
-                return _doubtful(result, rejection, parse_handover(rejection.text, covered_seqs))
+                return _doubtful(result, rejection, parse_handover(rejection.text, sources))
             if rejection is not None and not last_try:
                 raise rejection
         sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
@@ -350,6 +353,7 @@ class Compactor:
             handle_digits=policy.handle_digits,
             words=source_input.words,
             replaces=source_input.replaces,
+            mode_note=newest_mode_note(source_input.covered),
         )
         return await checked_handover(self._runtime, event, facts)
 

@@ -295,6 +295,7 @@ def _last_informative_line(text: str, failed: bool) -> str:
     candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
     commit = _newest_commit(candidates)
     endings = [line for line in candidates[:40] if _INFORMATIVE_END.search(line)]
+    endings = [line for line in endings if not _AFTER_COMMIT.match(line)] or endings
     if commit:
         endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
     why = _error_line(lines) if failed and not endings else ""

@@ -325,6 +325,8 @@ class Transcript:
             return False
         if isinstance(cover.event, FoldMade):
             return newest_mode_note([item]) in cover.event.text
+        if isinstance(cover.event, HandoverMade):
+            return newest_mode_note([item]) == cover.event.mode_note
         return isinstance(cover.event, ObservationsMade)
 
     @property

@@ -32,7 +32,7 @@ from helix_desktop.domain.translatable_text import TextContext
 _text = TextContext("Context")
 
 HandoverPartKind: TypeAlias = Literal[
-    "note", "sections", "ledger", "missing", "index", "quotes", "user", "agent"
+    "note", "sections", "ledger", "missing", "index", "quotes", "user", "agent", "mode"
 ]
 
 TITLE = "[Conversation History Summary]"
@@ -74,7 +74,7 @@ def handover_parts(
     agent_texts: Sequence[str] = (),
     quotes: Sequence[Quote] = (),
 ) -> list[HandoverPart]:
-    """Return note, six sections, ledger, index marker and verbatim words, in the order they are sent in.
+    """Return note, six sections, ledger, index marker, verbatim words and mode, in the order they are sent.
 
     A sentence without sources is marked as unsupported, unless the user edited the handover, or it is of
     another session; `quotes` are words of that. Facts that neither sections nor ledger name follow the
@@ -102,6 +102,8 @@ def handover_parts(
     if agent_texts:
         title = "## The Agent's Own Words of the Newest Complete Turn, verbatim"
         parts.append(("agent", [title, "\n".join(agent_texts)]))
+    if handover.mode_note:
+        parts.append(("mode", [handover.mode_note]))
     return [HandoverPart(kind, "\n".join(texts)) for kind, texts in parts if texts]
 
 

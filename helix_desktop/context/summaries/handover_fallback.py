@@ -19,7 +19,7 @@ from helix_desktop.context.summaries.conclusions import (
     open_points_in,
     statements_in,
 )
-from helix_desktop.context.summaries.ledger_entries import CommandRun
+from helix_desktop.context.summaries.newest_runs import newest_runs
 from helix_desktop.context.summaries.user_rules import preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
@@ -30,22 +30,16 @@ from helix_desktop.domain.typed_text import typed_text
 OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
 _PER_SECTION = 12  # bullets
+_FINDINGS = 6  # newest ones of the turn that runs
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 320  # characters
 _ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
-_TEST_PROGRAM = re.compile(
-    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
-    r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
-)
-_OUTPUT_OPTION = re.compile(
-    r"(?<!\s)\s+(?:-[qvsx]+|-r[a-zA-Z]+|--(?:quiet|verbose|no-header|(?:tb|color)[= ]\S+)|2>&1)(?=\s|$)"
-)
-"""An option that changes what tests print, or where they stop, not which ones run."""
-_OTHER_EXIT_CODE = re.compile(r"[|;\n]|(?<!&)&(?!&)")
-"""What lets a command line end with the exit code of something other than its tests."""
+_FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
+"""How a point of a list begins whose question is not there, or a sentence whose beginning is not."""
+_ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
 
 
 class HistoryExtract:
@@ -58,6 +52,7 @@ class HistoryExtract:
         self._is_answered = False
         self._open_points: list[Bullet] = []  # of the newest message that ended its turn
         self._details: list[Bullet] = []
+        self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
@@ -83,7 +78,8 @@ class HistoryExtract:
                 ]
                 if lists:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
-                self._is_answered = not calls and bool(text.strip()) and not ends_with_announcement(text)
+                if not calls and text.strip():  # what follows without a request goes on with nothing
+                    self._is_answered = not ends_with_announcement(text)
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
@@ -91,17 +87,23 @@ class HistoryExtract:
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
         details: list[Bullet] = []
         results: list[Bullet] = []
+        findings: list[Bullet] = []
         for sentence in statements:
+            if _FRAGMENT.match(sentence.text):
+                continue
             bullet = Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
             if sentence.states_cause or (is_conclusion and not sentence.states_result):
                 details.append(bullet)
             elif is_conclusion:
                 results.append(bullet)
+            else:
+                findings.append(bullet)
         if is_conclusion and text.strip():
             self._open_points = [
                 Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
                 for sentence in open_points_in(text, _OF_CONCLUSION)
             ]
+        self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
         self._details = _with_newer(self._details, details)
         self._results = _with_newer(self._results, results)
 
@@ -123,7 +125,7 @@ class HistoryExtract:
                 *([] if has_request or is_repeated else _request(OPENING, first)),
                 *(request if self._is_answered and first != last else []),
             ],
-            "Technical Details": self._details,
+            "Technical Details": _with_newer(self._details, self._findings[-_FINDINGS:]),
             "Completed Work": _newest([*_completed(self.ledger), *results, *_commits(self.ledger)]),
             "Current Issues": _newest([*_issues(self.ledger), *self._open_points]),
             "TODO Items": [
@@ -173,8 +175,14 @@ def _is_alike(words: Set[str], others: Set[str]) -> bool:
 
 
 def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
-    by_text = {bullet.text: bullet for bullet in (*old, *new)}
-    bullets = list(by_text.values())
+    """Return both; of too many the first two and the newest, without what calls did before all else."""
+    others = [
+        bullet for bullet in old if not bullet.text.startswith((f"{LAST_REQUEST}: ", f"{ANSWERED_REQUEST}: "))
+    ]
+    bullets = list({bullet.text: bullet for bullet in (*others, *new)}.values())
+    excess = len(bullets) - _PER_SECTION
+    routine = [bullet for bullet in bullets if bullet.text.startswith(_ROUTINE)][: max(0, excess)]
+    bullets = [bullet for bullet in bullets if bullet not in routine]
     if len(bullets) <= _PER_SECTION:
         return tuple(bullets)
     return (*bullets[:2], *bullets[-(_PER_SECTION - 2) :])
@@ -195,32 +203,9 @@ def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus)
     ]
 
 
-def _newest_runs(ledger: Ledger) -> list[CommandRun]:
-    """Return each command's newest run; of the same tests, whatever they print, only the newest one.
-
-    Once all tests pass, those of them that failed before are over, too.
-    """
-    newest: dict[str, CommandRun] = {}
-    for run in ledger.commands.values():
-        key = run.command if run.exit_code is None else _same_tests(run.command)
-        newest.pop(key, None)
-        if run.exit_code == 0 and run.ok and _TEST_PROGRAM.search(key):
-            some_tests = [other for other in newest if other.startswith(f"{key} ") and not newest[other].ok]
-            for other in some_tests:
-                del newest[other]
-        newest[key] = run
-    return list(newest.values())
-
-
-def _same_tests(command: str) -> str:
-    """Return a test run without the options that change what it prints; other commands as they are."""
-    bare = _OUTPUT_OPTION.sub("", command)
-    return bare if _TEST_PROGRAM.search(bare) and not _OTHER_EXIT_CODE.search(bare) else command
-
-
 def _completed(ledger: Ledger) -> list[Bullet]:
     changed = [use for use in ledger.files.values() if use.is_changed]
-    passed = [run for run in _newest_runs(ledger) if run.exit_code == 0 and run.ok]
+    passed = [run for run in newest_runs(ledger) if run.exit_code == 0 and run.ok]
     bullets = [Bullet(f"Changed {use.path}", (use.seq,)) for use in changed[-_PER_SECTION:]]
     bullets += [
         Bullet(_with_result(f"Ran `{_sentence(run.command)}`: exit 0", run.result), (run.seq,))
@@ -235,7 +220,7 @@ def _commits(ledger: Ledger) -> list[Bullet]:
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    failed = [run for run in _newest_runs(ledger) if run.exit_code is not None and not run.ok]
+    failed = [run for run in newest_runs(ledger) if run.exit_code is not None and not run.ok]
     bullets = [
         Bullet(_with_result(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]

@@ -21,8 +21,8 @@ _FROM_LEDGER = ("Completed Work", "Current Issues")
 def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> HandoverMade:
     """Return the handover as it is sent, where these messages of the user stand `verbatim` below it.
 
-    Of a sentence that they or the ledger say whole only the source is left. What a model or the user wrote
-    stays.
+    Of a section whose sentences they or the ledger say whole, where they stand is left. What a model or the
+    user wrote stays.
     """
     if handover.edited or handover.model not in ("", NO_MODEL):
         return handover
@@ -47,7 +47,8 @@ def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str
             repeated.setdefault(_LISTED, []).extend(bullet.sources)
         else:
             bullets.append(bullet)
-    bullets += [Bullet(where, tuple(dict.fromkeys(sources))) for where, sources in repeated.items()]
+    if not bullets:
+        bullets = [Bullet(where, tuple(dict.fromkeys(sources))) for where, sources in repeated.items()]
     return Section(section.title, tuple(bullets))
 
 

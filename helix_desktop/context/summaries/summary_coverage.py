@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import get_args
+from itertools import chain, dropwhile, islice, takewhile
+from typing import TypeAlias, get_args
 
 import msgspec
 
@@ -57,6 +57,9 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w{3,}")
+_TODO_HEADING = "## TODO Items"
+_Line: TypeAlias = tuple[frozenset[str], bool]
+"""The words of a line, and whether it forbids or denies something."""
 _COMMON = frozenset(
     ("the", "and", "for", "that", "this", "with", "from", "you", "your", "are", "was", "were")
 )
@@ -81,6 +84,7 @@ class CoveredFacts:
         self._fills_ledger = ledger is None
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
         self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
+        self.decisions: set[int] = set()  # the events with the user's replies to questions
         self.user_messages: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
@@ -98,6 +102,7 @@ class CoveredFacts:
                     self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
+                    self.decisions.add(item.seq)
                     self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
@@ -168,7 +173,10 @@ def check_summary_coverage(
         if not of_kind:
             continue
         missing = [
-            Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not summary_names.names(kind, fact, seq)
+            Bullet(fact, (seq,))
+            for fact, seq in of_kind.items()
+            if not summary_names.names(kind, fact, seq)
+            and not (seq in facts.decisions and summary_names.cites(seq))
         ]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
@@ -236,7 +244,7 @@ def also_named(coverage: Sequence[SummaryCoverage]) -> str:
 
 
 _LABELS: Mapping[FactKind, str] = {
-    "instructions": "The user wrote",
+    "instructions": "The user wrote or decided",
     "tasks": "Left to do on the todo list",
     "conclusions": "The agent concluded",
     "files": "Files",
@@ -288,7 +296,8 @@ class _NamedIn:
         self._names = {part for name in identifiers_in(text) for part in (name, _last_part(name))}
         self._numbers = {plain_number(number) for number in NUMBER.findall(text)}
         lines = [line for line in text.splitlines() if line.strip()]
-        self._lines = [(_words(line), bool(_NEGATION.search(line))) for line in lines]
+        self._lines = [*map(_read_line, lines)]
+        self._todo_lines = [*map(_read_line, takewhile(_is_no_heading, _behind_todo_heading(lines)))]
         self._names_by_line = [_names_and_figures(line) for line in lines]
         self._by_source: dict[str, list[int]] = {}  # the lines that cite an entry, by their places
         for place, line in enumerate(lines):
@@ -308,17 +317,26 @@ class _NamedIn:
             case "numbers":
                 return plain_number(fact) in self._numbers
             case "instructions" | "tasks":
-                return self._has_instruction(fact)
+                lines = self._lines if kind == "instructions" else self._lines_on_tasks(fact)
+                return self._has_instruction(fact, lines)
             case "conclusions":
                 return self._has_conclusion(fact, seq)
 
-    def _has_instruction(self, sentence: str) -> bool:
+    def cites(self, seq: int) -> bool:
+        """Return True if a line names an event as its source."""
+        return f"e{seq}" in self._by_source
+
+    def _lines_on_tasks(self, task: str) -> Sequence[_Line]:
+        """Return the lines that can name a task: a task of one word, as a file, stands in others as well."""
+        if self._todo_lines:
+            return self._todo_lines
+        return self._lines if " " in task.strip() else ()
+
+    def _has_instruction(self, sentence: str, lines: Sequence[_Line]) -> bool:
         """Return True if one line has most of its words, and forbids if the sentence forbids."""
         words, forbids = _words(sentence), bool(_NEGATION.search(sentence))
         needed = len(words) if len(words) <= _SHORT else round(_SHARED_WORDS * len(words))
-        return any(
-            len(words & line) >= needed and forbids == line_forbids for line, line_forbids in self._lines
-        )
+        return any(len(words & line) >= needed and forbids == line_forbids for line, line_forbids in lines)
 
     def _has_conclusion(self, sentence: str, seq: int) -> bool:
         """Return True if one line has half of its names and numbers; without any, most of its words.
@@ -328,7 +346,7 @@ class _NamedIn:
         """
         names, negates = _names_and_figures(sentence), bool(_NEGATION.search(sentence))
         if not names:
-            return self._has_instruction(sentence)
+            return self._has_instruction(sentence, self._lines)
         citing = self._by_source.get(f"e{seq}", ())
         together = names.intersection(chain.from_iterable(self._names_by_line[place] for place in citing))
         if len(together) >= _SHARED_BY_SOURCE * len(names) and (
@@ -339,6 +357,20 @@ class _NamedIn:
             len(names & line) >= _SHARED_NAMES * len(names) and (line_negates or not negates)
             for line, (_, line_negates) in zip(self._names_by_line, self._lines, strict=True)
         )
+
+
+def _read_line(line: str) -> _Line:
+    return _words(line), bool(_NEGATION.search(line))
+
+
+def _behind_todo_heading(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines behind the heading of what is left to do: a word of a task stands elsewhere, too."""
+    behind = dropwhile(lambda line: line.strip() != _TODO_HEADING, lines)
+    return islice(behind, 1, None)
+
+
+def _is_no_heading(line: str) -> bool:
+    return not line.startswith("## ")
 
 
 def _names_and_figures(text: str) -> frozenset[str]:

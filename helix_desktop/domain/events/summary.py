@@ -156,7 +156,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     continues: made there as `origin_seq` (0: as it would have been then). It covers nothing here, and
     `quotes` go with it. Its sentences name no sources: events of another log would be others here.
     With `revises`, the user changed the sections of that handover, and no model was asked. With `replaces`,
-    it was written again: while it is active, those handovers are not, whatever they cover.
+    it was written again: while it is active, those handovers are not, whatever they cover. `mode_note` is the
+    newest note on the permission mode that it covers: it stays in force.
     """
 
     upto: int
@@ -194,6 +195,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     replaces: tuple[int, ...] = ()
     estimated: bool = False
     unpriced: int | None = None
+    mode_note: str = ""
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

@@ -41,7 +41,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
         assert rig.chat.empty_state.sentence.startswith("No model is connected.")
         press(rig.chat.empty_state, "empty_action")
-        await until(lambda: rig.wiring.settings.dialog.isVisible(), "the providers")
+        await until(rig.wiring.settings.dialog.isVisible, "the providers")
         assert rig.wiring.settings.dialog.current_page() == "providers"
         editor = rig.wiring.settings.dialog.providers.editor
         models = (ModelEntry(name="qwen3.gguf"),)

@@ -71,6 +71,30 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     await rig.assert_consistent()
 
 
+async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> None:
+    """It stays in the window, and a task that cites it was marked as unsupported; the mode was forgotten."""
+    model = ScriptedModel(working(19, 380), summary_script=lambda _: [ModelResponse(SUMMARY)])
+    rig = AgentRig(model, NO_SWEEP)
+    conversation = await rig.begin()
+    await conversation.set_mode("auto")
+    await conversation.run("Build the thing.")
+    await rig.wait_until_idle()
+    (handover, *_) = rig.events(HandoverMade)
+    assert [bullet.sources for bullet in handover.sections[4].bullets] == [(4,)]
+    assert (handover.kept, handover.mode_note) == (4, ""), "the message with the note stays"
+    for _ in range(2):
+        await conversation.run("Go on.")
+    conversation.handovers.start()
+    await rig.wait_until_idle()
+    (*_, handover) = rig.events(HandoverMade)
+    assert handover.mode_note.startswith("[Mode: auto]")
+    message = conversation.window.measure()[0].request.messages[1].text
+    assert message.startswith(TITLE)
+    assert message.endswith(handover.mode_note)
+    assert conversation.session.transcript.announced_mode == "auto"
+    await rig.assert_consistent()
+
+
 async def test_contents_two_handovers_back_can_be_recalled() -> None:
     """The index of the second names that of the first, and that names the outputs it covered."""
     rig = AgentRig(ScriptedModel(working(40, 380)), NO_SWEEP)

@@ -152,6 +152,8 @@ def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
         (msgspec.structs.replace(_FOLDED, after=14, upto=15), UNKNOWN_MODE),
         (msgspec.structs.replace(_FOLDED, after=14, upto=15, text=f"Folded.\n{note}"), "auto"),
         (Excluded((17,), "", 0, ""), UNKNOWN_MODE),
+        (UserSpoke("Six.", 1, mode="auto", note=note), "auto"),
+        (msgspec.structs.replace(_HANDOVER, upto=19, mode_note=note), "auto"),
     )
     transcript = Transcript()
     for seq, (event, announced_mode) in enumerate(events, 1):

@@ -16,7 +16,8 @@ from helix_desktop.context.summaries.summary_coverage import (
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.todo import TODO, TodoItem, list_text
+from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.todo import TODO, TodoItem, TodoList, list_text
 from tests.support.histories import SessionSimulator, histories
 
 COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
@@ -53,7 +54,7 @@ def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() 
         "src/parser/lexer.py": (5,),
     }
     text = also_named(tuple(found.values()))
-    assert "- The user wrote: Never push to main without a review. [e2]" in text
+    assert "- The user wrote or decided: Never push to main without a review. [e2]" in text
     assert "src/parser/lexer.py [e5]" in text
 
 
@@ -295,3 +296,28 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     found = {kind.kind: kind for kind in check_summary_coverage(facts, message, 900, (), todo_list)}
     assert found["tasks"].missing == ()
     assert transcript.todo_list_between(0, seq - 1).items == (), "the messages behind a range have it"
+
+
+def test_a_task_is_named_where_a_summary_says_what_is_left() -> None:
+    """Of tasks that are names of files, those that a fact mentioned weren't listed as left to do."""
+    tasks = TodoList(3, 4, (TodoItem("src/config.py"), TodoItem("src/auth.py")))
+    facts = "- src/config.py reads src/auth.py [e3]"
+    text = f"## Technical Details\n{facts}\n## TODO Items\n- To do: src/auth.py [e3]"
+    found = {kind.kind: kind for kind in check_summary_coverage(covered_facts(()), text, 900, (), tasks)}
+    assert [fact.text for fact in found["tasks"].missing] == ["src/config.py"]
+    found = {kind.kind: kind for kind in check_summary_coverage(covered_facts(()), facts, 900, (), tasks)}
+    assert len(found["tasks"].missing) == 2
+
+
+def test_a_decision_is_named_by_a_line_that_cites_it() -> None:
+    """A question and its reply have other words than the sentence about them."""
+    simulator = history()
+    reply = QuestionReply(("Keep it",))
+    question = "Should the type PrimitiveData become ScalarData too?"
+    simulator.record(ToolAnswered("q1", "ask_user", "Keep it", "", 1, 1, 1, target=question, reply=reply))
+    seq = simulator.transcript.last_seq
+    facts = covered_facts(simulator.transcript.messages.items)
+    for text, is_named in ((f"- PrimitiveData stays [e{seq}]", True), ("- PrimitiveData stays", False)):
+        kinds = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
+        missing = {fact.sources for fact in kinds["instructions"].missing}
+        assert ((seq,) not in missing) is is_named
