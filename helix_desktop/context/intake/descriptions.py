@@ -100,7 +100,11 @@ def count_header_lines(tool: str, text: str) -> int:
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""
+    header = _HEADERS["read_file"].match(text) if tool == "read_file" else None
     about = _symbol_places(text) if is_symbol_lookup(tool) else ""
+    if header is not None:
+        text = text[header.end() :]
+        about = _names(text, with_inner=True)
     about = about or _describe(tool_kind(tool), text, failed=bool(exit_code))
     if exit_code is not None:
         about = f"exit {exit_code}, {about}" if about else f"exit {exit_code}"
@@ -141,10 +145,14 @@ def _head_lines(text: str) -> list[str]:
     return [_LINE_NUMBER.sub("", line) for line in lines]
 
 
-def _names(text: str) -> str:
-    """Return the top definitions of a source file, public ones first, or the headings of a document."""
+def _names(text: str, *, with_inner: bool = False) -> str:
+    """Return the top definitions of a source file, public ones first, or the headings of a document.
+
+    Of a part of a file also those inside a class: its own head may not be there.
+    """
     lines = _head_lines(text)
-    found = [match for line in lines if (match := _DEFINITION.match(line)) is not None]
+    parts = [line.lstrip() for line in lines] if with_inner else lines
+    found = [match for part in parts if (match := _DEFINITION.match(part)) is not None]
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
         informative = filter(_is_informative, lines)

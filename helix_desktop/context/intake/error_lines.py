@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[1-9]\d*")  # that there are none of something matters, n
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 _WORDS = (
     *("err", "fail", "exception", "fatal", "traceback", "panic", "denied", "not found", "exit "),
-    *("undefined reference", "xpass", "short test summary", "passed", "✕", "✗", "✘", "✖", "×", "●"),
+    *("warn", "undefined reference", "xpass", "short test summary", "passed", "✕", "✗", "✘", "✖", "×", "●"),
 )
 _PYTEST_ERROR = "E   "
 _PLACE = re.compile(r"[^\s:]+:\d+:\d+: (?!note)\S")
@@ -54,7 +54,8 @@ _REPORT = re.compile(
 )
 _MENTION = re.compile(
     r"(?<![\w/\\.-])(?:errors?|fail(?:s|ed|ing|ures?)?|exceptions?|fatal|traceback|panic(?:ked)?|denied|xfail)"
-    r"(?![\w/\\-]|\.\w|::)|\bnot found\b|\bexit (?:code|status)\b|\b\d+ passed\b",
+    r"(?![\w/\\-]|\.\w|::)|\bnot found\b|\bexit (?:code|status)\b|\b\d+ passed\b"
+    r"|(?-i:\bWARN(?:ING)?\b)|\bwarning: ",
     re.IGNORECASE,
 )
 _PATTERNS = ((RESULT, _FAILED_RESULT), (REPORT, _REPORT), (MENTION, _MENTION))

@@ -20,6 +20,12 @@ _NEW_REPOSITORY = re.compile(r"^Initialized empty Git repository", re.MULTILINE)
 _REQUEST = re.compile(r"\b(?:gh pr|glab mr) create\b")
 _REQUEST_ADDRESS = re.compile(r"https?://\S+/(?:pull|merge_requests)/\d+")
 _SUBJECT_CHARS = 100  # of a commit
+_COMMANDED = re.compile(
+    r"\bgit\b[^|;&\n]* commit\b[^|;&\n]*? (?:-[a-z]*m|--message)[ =]?(?:'([^'\n]+)|\"([^\"$`\n]+))"
+)
+"""A commit with its message in the command: what it prints may be hidden."""
+_LOGGED = re.compile(r"^([0-9a-f]{7,40}) (?:\((?:HEAD -> )?([^),\n]*)[^)\n]*\) )?(\S.*)$", re.MULTILINE)
+"""A line of `git log --oneline`, with or without branches."""
 
 
 class GitCommits(msgspec.Struct):
@@ -27,16 +33,21 @@ class GitCommits(msgspec.Struct):
 
     commits: dict[str, GitCommit] = {}
     requests: dict[str, PullRequest] = {}
+    unnamed: dict[str, int] = {}  # messages of commits whose hash is not known yet, each with its event
 
     def add(self, output: ToolAnswered, seq: int) -> None:
         """Read what a command printed."""
         if "git" in output.target and not _has(_NEW_REPOSITORY, "Initialized", output.text):
             self._add_commits(output, seq)
+            self._add_from_log(output.text)
             self._add_pushes(output.text)
         if _REQUEST.search(output.target) and (found := _REQUEST_ADDRESS.search(output.text)):
             self.requests[found[0]] = PullRequest(found[0], seq)
 
     def _add_commits(self, output: ToolAnswered, seq: int) -> None:
+        commanded = _COMMANDED.search(output.target) if output.ok else None
+        if commanded and not _has(_COMMITTED, "] ", output.text):
+            self.unnamed[ellipsize(one_line(commanded[1] or commanded[2]), _SUBJECT_CHARS)] = seq
         for branch, digest, subject in _COMMITTED.findall(output.text) if "] " in output.text else ():
             if "--amend" in output.target:
                 same = [commit for commit in self.commits.values() if commit.branch == branch]
@@ -44,6 +55,14 @@ class GitCommits(msgspec.Struct):
                     del self.commits[amended.digest]
             title = ellipsize(one_line(subject), _SUBJECT_CHARS)
             self.commits[digest] = GitCommit(digest, branch, title, seq)
+
+    def _add_from_log(self, text: str) -> None:
+        """Find the hashes of commits that printed none, where a log names them by their message."""
+        for digest, branch, subject in _LOGGED.findall(text) if self.unnamed else ():
+            title = ellipsize(one_line(subject), _SUBJECT_CHARS)
+            seq = self.unnamed.pop(title, 0)
+            if seq:
+                self.commits[digest] = GitCommit(digest, branch, title, seq)
 
     def _add_pushes(self, text: str) -> None:
         branches = {*_PUSHED.findall(text)} if " -> " in text else set()

@@ -125,7 +125,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class GitCommit(msgspec.Struct, frozen=True):
-    """A commit that a command made on a branch, and whether that was pushed since."""
+    """A commit that a command made on a branch, and whether that was pushed since.
+
+    Of one that only a log named later the `branch` may not be known; then nothing is said of a push.
+    """
 
     digest: str
     branch: str
@@ -145,6 +148,8 @@ class GitCommit(msgspec.Struct, frozen=True):
 
     @property
     def _details(self) -> str:
+        if not self.branch:
+            return self.subject
         return f"{self.subject} ({self.branch}, {'pushed' if self.is_pushed else 'no push since'})"
 
 

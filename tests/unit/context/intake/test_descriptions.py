@@ -21,6 +21,12 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
         ("read_file", "def _a(): ...\n\nclass App: ...\n\ndef main(): ...\n", "App, main, _a"),
         ("read_file", "# Guide\n\nText.\n\n## Install\n\nMore.\n", "Guide, Install"),
         ("read_file", LICENSE + "x = 1\n", '"x = 1"'),
+        (
+            "read_file",
+            "Lines 5-9 of 20 of a.py:\n5→        x = 1\n6→\n7→    def _run(self):\n8→        pass\n9→class App:\n",
+            "App, _run",
+        ),
+        ("read_file", "Lines 5-6 of 20 of a.py:\n5→        x = 1\n6→        y = 2\n", '"x = 1"'),
         ("read_file", LICENSE.replace("#", "//") + "y = 2\n", '"y = 2"'),
         ("read_file", "name,age,city\nAnn,3,Rome\nBob,4,Oslo\n", "columns name, age, city"),
         ("fetch", '{"name": "a", "size": 2}', "JSON: name, size"),

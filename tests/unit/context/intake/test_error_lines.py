@@ -81,6 +81,9 @@ bash: frob: command not found
 rm: cannot remove 'a': Permission denied
 exit code 0 (sandboxed, no network)
 the request failed
+WARNING case-0217: the pair is lost (code HX-8831)
+2026-11-24 10:00:00 [WARN] the queue is full
+src/cart.c:3:1: warning: unused variable 'x'
 an error happened here"""
 
 NEITHER = """\
@@ -119,6 +122,8 @@ src/error/handler.py
 checking error.h
 pkg/errors v0.9.1
 --fail-fast
+0 warnings
+def warning(self, text):
 compiling module number 12"""
 
 TABLE = [

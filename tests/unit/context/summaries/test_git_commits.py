@@ -49,6 +49,18 @@ def test_each_form_of_a_push_counts_but_a_rejected_one() -> None:
     assert _lines((_COMMIT, "[main 2222222] Fix"), ("git push", rejected))[0].endswith("no push since)")
 
 
+def test_a_quiet_commit_has_the_hash_that_a_log_names() -> None:
+    """Its own output is empty, and the digest of that was taken for the commit's."""
+    assert _lines(
+        ("git -c user.name=me commit -qm 'Rename the host' && git status --short", "?? docs/"),
+        ("git log --oneline -2", "0dcd16e (HEAD -> main) Rename the host\n1111111 Begin"),
+    ) == ["commit 0dcd16e e1: Rename the host (main, no push since)"]
+    assert _lines(('git commit -q -a -m "Fix" && git log --oneline -1', "2222222 Fix")) == [
+        "commit 2222222 e1: Fix"
+    ]
+    assert _lines(("git log --oneline", "2222222 Fix")) == []
+
+
 def test_an_amended_commit_replaces_the_one_before() -> None:
     lines = _lines(
         (_COMMIT, "[main 1111111] Fix"),
