@@ -23,7 +23,7 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
         ("read_file", LICENSE + "x = 1\n", '"x = 1"'),
         (
             "read_file",
-            "Lines 5-8 of 20 of a.py:\n5→        x = 1\n6→    def _run(self):\n7→        pass\n8→class App:\n",
+            "Lines 5-7 of 9 of a.py:\n5→        x = 1\n6→    def _run(self): ...\n7→class App:\n",
             "App, _run",
         ),
         ("read_file", "Lines 5-6 of 20 of a.py:\n5→        x = 1\n6→        y = 2\n", '"x = 1"'),
