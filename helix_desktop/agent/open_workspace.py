@@ -33,6 +33,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.system.task_scope import TaskScope
@@ -80,7 +81,7 @@ class OpenWorkspace:
         self.services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
-        self._listeners: list[Callable[[str, Update], None]] = []
+        self._listeners: Listeners[[str, Update], None] = Listeners()
 
     def clock(self) -> int:
         """Return the time in milliseconds since 1970."""
@@ -288,8 +289,7 @@ class OpenWorkspace:
         if parent_budget is not None:
             parent_budget.subagent_spending[session.id] = session.transcript.spending
         if session.id in self._open:  # else it is a subagent, whose parent reports
-            for listener in tuple(self._listeners):
-                listener(session.id, update)
+            self._listeners.notify(session.id, update)
 
     async def _create_subagent(
         self,
@@ -360,8 +360,7 @@ class OpenWorkspace:
 
         Call the returned function to unsubscribe.
         """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.listen(listener)
 
     def find_open(self, session_id: str) -> Conversation | None:
         """Return the conversation of an open session or a running subagent; None if it is neither."""
@@ -369,8 +368,7 @@ class OpenWorkspace:
 
     def publish_external_change(self, session_id: str) -> None:
         """Notify listeners that another process stored something in a session (empty: in any)."""
-        for listener in tuple(self._listeners):
-            listener(session_id, ExternalChange())
+        self._listeners.notify(session_id, ExternalChange())
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:

@@ -26,6 +26,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import MCP_PREFIX, ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
@@ -87,7 +88,7 @@ class Session:
         self._lock = asyncio.Lock()
         self._loaded_seq = transcript.last_seq
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[Update], None] = Listeners()
 
     @property
     def failed_end(self) -> TurnEnded | None:
@@ -340,13 +341,11 @@ class Session:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Subscribe to every update. Call the returned function to unsubscribe."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.listen(listener)
 
     def publish(self, update: Update) -> None:
         """Send an update to all listeners."""
-        for listener in tuple(self._listeners):
-            listener(update)
+        self._listeners.notify(update)
 
 
 def did_not_run(model_text: str) -> bool:

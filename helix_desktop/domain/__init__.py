@@ -1,1 +1,1 @@
-"""What every part may know: immutable types and small pure rules. No I/O, no Qt, no texts for a screen."""
+"""What every part may know: immutable types, small pure rules, listeners. No I/O, no Qt, no screen texts."""

@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCo
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.file_history.tree.rules import included_place
@@ -56,7 +56,7 @@ class WorkspaceFileHistory:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="file-history")
         self._opened: OpenedHistory | None = None
         self._coverage = FileCoverage()
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: Listeners[[], None] = Listeners()
         self._scope = TaskScope()
         self._copying: asyncio.Task[None] | None = None
         self._is_closed = self._is_started = False
@@ -68,13 +68,7 @@ class WorkspaceFileHistory:
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
-        self._listeners.append(listener)
-
-        def unlisten() -> None:
-            with suppress(ValueError):
-                self._listeners.remove(listener)
-
-        return unlisten
+        return self._listeners.listen(listener)
 
     async def start(self) -> None:
         """Repair what a kill left, then copy what is not covered yet in the background. Does not raise."""
@@ -231,8 +225,7 @@ class WorkspaceFileHistory:
         if coverage == self._coverage:
             return
         self._coverage = coverage
-        for listener in tuple(self._listeners):
-            listener()
+        self._listeners.notify()
 
 
 def _below(paths: Iterable[Path], root: Path) -> tuple[str, ...]:

@@ -61,13 +61,13 @@ class FileHistories:
         if history is None:
             return
         is_complete = asyncio.Event()
-        unlisten = history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
+        unsubscribe = history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
         try:
             if not history.coverage.is_complete:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(is_complete.wait(), _FIRST_COPY_S)
         finally:
-            unlisten()
+            unsubscribe()
 
     async def use_settings(self, workspace_id: str, settings: FileCoverageSettings) -> None:
         """Change what is covered in a workspace, open or not; a pause of the first copy stays as it is.

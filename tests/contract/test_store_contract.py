@@ -390,7 +390,7 @@ async def test_every_call_after_close_is_refused(store: Store) -> None:
 async def test_an_intact_store_passes_its_check_and_reports_no_damage(store: Store) -> None:
     reports: list[str] = []
     progress: list[tuple[int, int]] = []
-    stop = store.health.listen(lambda error: reports.append(error.what))
+    unsubscribe = store.health.listen(lambda error: reports.append(error.what))
     for number in range(3):
         data = b"output %d" % number
         await store.commit(
@@ -405,7 +405,7 @@ async def test_an_intact_store_passes_its_check_and_reports_no_damage(store: Sto
     assert progress[-1] == (3, 3)
     assert store.health.report is None
     await store.health.acknowledge()
-    stop()
+    unsubscribe()
     assert reports == []
 
 

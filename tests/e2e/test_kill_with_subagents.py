@@ -84,14 +84,14 @@ def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
 async def at_rest(conversation: Conversation) -> None:
     """Wait until nothing runs and nothing waits."""
     idle = asyncio.Event()
-    leave = conversation.session.listen(lambda _: idle.set())
+    unsubscribe = conversation.session.listen(lambda _: idle.set())
     async with asyncio.timeout(COMMAND_TIMEOUT_S):
         while conversation.is_running or conversation.session.transcript.queued_messages:
             idle.clear()
             await asyncio.sleep(0)  # the turn's own end comes right after its update
             if conversation.is_running:
                 await idle.wait()
-    leave()
+    unsubscribe()
     await conversation.wait_for_background_work()
 
 

@@ -34,12 +34,12 @@ async def open_history(
 async def start_and_copy(history: WorkspaceFileHistory) -> None:
     """Start a history, and wait until its first copy is done."""
     done = asyncio.Event()
-    unlisten = history.listen(lambda: done.set() if history.coverage.is_complete else None)
+    unsubscribe = history.listen(lambda: done.set() if history.coverage.is_complete else None)
     await history.start()
     async with asyncio.timeout(60):
         if not history.coverage.is_complete:
             await done.wait()
-    unlisten()
+    unsubscribe()
 
 
 def kinds(captured: CapturedChanges | None) -> dict[str, str]:

@@ -125,7 +125,7 @@ class LoopRig(ConversationRig):
     async def wait_until_idle_or(self, event: asyncio.Event) -> None:
         """Wait until nothing runs and nothing waits to run, or until an event is set."""
         idle = asyncio.Event()
-        stop = self.workspace.listen(
+        unsubscribe = self.workspace.listen(
             lambda _, update: idle.set() if isinstance(update, TurnChanged) else None
         )
         try:
@@ -139,16 +139,18 @@ class LoopRig(ConversationRig):
                     return
                 await asyncio.sleep(0)  # the turn's own end comes right after its update
         finally:
-            stop()
+            unsubscribe()
 
     async def wait_for_update(self, kind: type[Update]) -> None:
         """Wait for the next update of a kind."""
         came = asyncio.Event()
-        stop = self.workspace.listen(lambda _, update: came.set() if isinstance(update, kind) else None)
+        unsubscribe = self.workspace.listen(
+            lambda _, update: came.set() if isinstance(update, kind) else None
+        )
         try:
             await came.wait()
         finally:
-            stop()
+            unsubscribe()
 
     def prefix_violations(self) -> list[str]:
         """Return requests that do not start with the previous one's bytes although nothing was rewritten."""

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.domain.errors import UnknownTool
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
@@ -27,7 +28,7 @@ class Toolset:
 
     def __init__(self, *sources: Tools) -> None:
         self._sources = sources
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[], Awaitable[None]] = Listeners()
         self._specs: tuple[ToolSpec, ...] = ()
         self._source_by_name: dict[str, Tools] = {}
         self._reload()
@@ -53,15 +54,14 @@ class Toolset:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Subscribe to changes of `specs`; each listener is awaited. Call the result to unsubscribe."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.listen(listener)
 
     async def refresh(self) -> None:
         """Read the sources' tools again; return once all listeners have handled a change."""
         before = self._specs
         self._reload()
         if self._specs != before:
-            for listener in tuple(self._listeners):
+            for listener in self._listeners:
                 await listener()
 
     def _reload(self) -> None:

@@ -11,6 +11,7 @@ from time import monotonic
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.git import GitStatus
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.services.git.changes import GitChanges
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
@@ -51,7 +52,7 @@ class GitCheckouts:
         self._registry, self._find_environment = registry, find_environment
         self._watched: dict[str, _WatchedCheckout] = {}
         self._changes: dict[str, GitChanges] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[str], None] = Listeners()
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._scope = TaskScope()
 
@@ -61,9 +62,8 @@ class GitCheckouts:
         return watched.status if watched is not None else None
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with a workspace's id when its state changed; return what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        """Call `listener` with a workspace's id when its state changed; return a function to unsubscribe."""
+        return self._listeners.listen(listener)
 
     def refresh(self, workspace_id: str) -> None:
         """Read the state of a workspace soon: once for many calls, and never twice at the same time."""
@@ -88,7 +88,7 @@ class GitCheckouts:
         watched = self._watched.pop(workspace_id, None)
         if watched is not None and watched.task is not None:
             watched.task.cancel()
-        self._publish(workspace_id)
+        self._listeners.notify(workspace_id)
 
     async def close(self) -> None:
         """End what is being read."""
@@ -113,7 +113,7 @@ class GitCheckouts:
                 watched.rest_until = ended + _REST * (ended - started)
             if status != watched.status:
                 watched.status = status
-                self._publish(workspace_id)
+                self._listeners.notify(workspace_id)
 
     async def _read(self, workspace_id: str, watched: _WatchedCheckout) -> GitStatus | None:
         try:
@@ -123,7 +123,3 @@ class GitCheckouts:
         except (HelixError, OSError) as error:  # the folder is gone, or there is no room for a temporary one
             log.warning("the state of a checkout could not be read: %s", error)
             return None
-
-    def _publish(self, workspace_id: str) -> None:
-        for listener in tuple(self._listeners):
-            listener(workspace_id)

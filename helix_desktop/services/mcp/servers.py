@@ -13,6 +13,7 @@ from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.domain.permissions.rules import mcp_change
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
@@ -51,12 +52,11 @@ class McpServerService:
         self._status_builder = StatusBuilder(counter)
         self._scope = TaskScope()
         self._hubs: dict[str, Hub] = {}
-        self._listeners: list[Callable[[str], None]] = []
+        self._listeners: Listeners[[str], None] = Listeners()
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.listen(listener)
 
     def create_toolset(self, workspace_id: str, root: Path, own_tools: Tools) -> Toolset:
         """Return our own tools of a workspace that is being opened, then those of its servers.
@@ -64,7 +64,9 @@ class McpServerService:
         None of them starts before `start` or `wait_until_ready`.
         """
         context = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
-        hub = self._hubs[workspace_id] = Hub(context, self._scope.start, lambda: self._notify(workspace_id))
+        hub = self._hubs[workspace_id] = Hub(
+            context, self._scope.start, lambda: self._listeners.notify(workspace_id)
+        )
         tools = Toolset(own_tools, hub)
 
         async def on_tools_changed() -> None:
@@ -295,16 +297,12 @@ class McpServerService:
     def _secrets_of(self, workspace_id: str) -> ServerSecrets:
         return ServerSecrets(self._secrets, workspace_id)
 
-    def _notify(self, workspace_id: str) -> None:
-        for listener in tuple(self._listeners):
-            listener(workspace_id)
-
     async def _apply(self, workspace_id: str, restart_name: str = "") -> None:
         hub = self._hubs.get(workspace_id)
         if hub is not None:
             record = self._registry.get(workspace_id)
             await hub.set_servers(record.servers, record.trusted, restart_name)
-        self._notify(workspace_id)
+        self._listeners.notify(workspace_id)
 
 
 def _with_consent(config: McpServerConfig) -> McpServerConfig:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.store.core.row_codec import RowDamaged
@@ -22,21 +23,19 @@ class DamageNotifier:
     """Notify listeners of damaged contents, once for each."""
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[[HelixError], None] = Listeners()
         self._notified: set[str] = set()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Subscribe to damage. Call the returned function to unsubscribe."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.listen(listener)
 
     def notify(self, digest: str, error: ContentDamaged) -> None:
         """Notify the listeners that damaged bytes were met."""
         if digest not in self._notified:
             self._notified.add(digest)
             _log.warning("%s", error)
-            for listener in tuple(self._listeners):
-                listener(error)
+            self._listeners.notify(error)
 
     def forget_digests(self, digests: Iterable[str]) -> None:
         """Forget earlier notifications of contents that were stored again: later damage is news."""

@@ -49,7 +49,7 @@ class ChangesPresenter:
         self._conversation: Conversation | None = None
         self._pending_reveal: tuple[str, str] | None = None
         self._pending_key = ""
-        self._unlisten: Callable[[], None] = lambda: None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._diff_task: asyncio.Task[None] | None = None
         self._count_task: asyncio.Task[None] | None = None
         view.file_selected.connect(self._start_diff)
@@ -60,8 +60,8 @@ class ChangesPresenter:
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show another conversation of a workspace, or none, from the next `refresh` on."""
         if workspace is not self._workspace:
-            self._unlisten()
-            self._unlisten = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
+            self._unsubscribe()
+            self._unsubscribe = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
             folder = self._folder_of(workspace.id) if workspace else ""
             self._view.list.list_model.folder = Path(folder) if folder else None
         if conversation is not self._conversation:

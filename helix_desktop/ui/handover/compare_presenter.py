@@ -51,12 +51,12 @@ class ComparePresenter:
         """Compare handover `seq` with the one before it, until the dialog is closed."""
         self._pair = (handover_before(self._conversation.session.transcript, seq), seq)
         self._show()
-        leave = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.listen(self._on_update)
         try:
             await exec_async(self.dialog)
         finally:
             self._is_open = False
-            leave()
+            unsubscribe()
 
     def _choose(self, before: int, after: int) -> None:
         self._pair = (before, after)

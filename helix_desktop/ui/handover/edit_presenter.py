@@ -49,12 +49,12 @@ class EditPresenter:
     async def run(self, seq: int) -> None:
         """Edit handover `seq`, until the dialog is closed."""
         await self._show(seq)
-        leave = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.listen(self._on_update)
         try:
             await exec_async(self.dialog)
         finally:
             self._is_open = False
-            leave()
+            unsubscribe()
 
     async def _show(self, seq: int) -> None:
         draft = await self._conversation.handovers.draft_revision(seq)

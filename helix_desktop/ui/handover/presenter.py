@@ -96,12 +96,12 @@ class HandoverPresenter:
             self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
-        leave = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.listen(self._on_update)
         try:
             await exec_async(self.dialog)
         finally:
             self._is_open = False
-            leave()
+            unsubscribe()
             self._stop()
             await self._discard()
 

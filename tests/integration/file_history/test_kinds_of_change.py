@@ -67,12 +67,12 @@ async def test_what_is_not_copied_yet_is_named_or_comes_back(tmp_path: Path) -> 
     async with open_rig(tmp_path, is_copied=False) as rig:
         before = rig.walk()
         pending: set[str] = set()
-        unlisten = rig.history.listen(
+        unsubscribe = rig.history.listen(
             lambda: pending.update(place.path for place in rig.history.coverage.places)
         )
         pending.update(place.path for place in rig.history.coverage.places)
         captured = await rig.run_command("rm -r 0 1 2 3; for i in 4/*; do echo > $i; done")
-        unlisten()
+        unsubscribe()
         assert captured is not None
         unstored = {change.path for change in captured.list.changes if not change.is_covered}
         assert unstored <= pending

@@ -127,7 +127,7 @@ async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
     warnings: list[str] = []
     store = await opened(tmp_path)
-    stop = store.health.listen(lambda error: warnings.append(error.what))
+    unsubscribe = store.health.listen(lambda error: warnings.append(error.what))
     store.health.listen(lambda error: warnings.append(error.fix))
     try:
         for _ in range(3):
@@ -148,7 +148,7 @@ async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path)
     assert flip_bit_near(tmp_path, BODY[100:120]) >= 1
     store = await opened(tmp_path)
     store.health.listen(lambda error: warnings.append(error.what))
-    stop()
+    unsubscribe()
     try:
         with pytest.raises(ContentDamaged):
             await store.get(digest_of(BODY))

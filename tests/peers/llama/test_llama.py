@@ -165,11 +165,11 @@ async def test_a_stopped_turn_leaves_the_server_free(server: PeerServer, tmp_pat
             if isinstance(update, ResponseDelta):
                 came.set()
 
-        leave = rig.workspace.listen(on_update)
+        unsubscribe = rig.workspace.listen(on_update)
         await rig.conversation.send("What does the readme say?")
         await came.wait()
         await rig.conversation.stop()
-        leave()
+        unsubscribe()
         assert rig.events(TurnEnded) == [TurnEnded("stopped")]
         assert REPLY_TEXT.startswith(rig.events(AssistantSpoke)[-1].text)
         assert await rig.run_turn("And now?") == TurnEnded("done")

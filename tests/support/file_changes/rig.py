@@ -124,11 +124,11 @@ async def open_rig(folder: Path, quota: int = 0, is_copied: bool = True) -> Asyn
 async def wait_until_copied(history: FileHistory) -> None:
     """Wait until the first copy is complete."""
     changed = asyncio.Event()
-    unlisten = history.listen(changed.set)
+    unsubscribe = history.listen(changed.set)
     while not history.coverage.is_complete:
         changed.clear()
         await changed.wait()
-    unlisten()
+    unsubscribe()
 
 
 def prepare_workspace(root: Path, case: ChangeCase) -> None:

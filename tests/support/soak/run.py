@@ -188,7 +188,7 @@ class SoakRun:
             if isinstance(update, ResponseDelta | CallStarted):
                 started.set()
 
-        leave = workspace.listen(on_update)
+        unsubscribe = workspace.listen(on_update)
         try:
             await conversation.send(text)
             async with asyncio.timeout(_STOP_TIMEOUT_S):
@@ -196,7 +196,7 @@ class SoakRun:
         except TimeoutError:
             self.report.add_problem(f"{text[:12]} showed nothing to stop")
         finally:
-            leave()
+            unsubscribe()
         await conversation.stop()
 
     async def _reopen(self, workspace: OpenWorkspace, conversation: Conversation) -> Conversation:

@@ -141,11 +141,11 @@ class ChangesController(QObject):
         dialog.show_coverage(changes.coverage)
         dialog.include_requested.connect(lambda *what: self._start(changes.include(*what), "include"))
         retint(dialog, self._window.theme)
-        unlisten = changes.listen(lambda: dialog.show_coverage(changes.coverage))
+        unsubscribe = changes.listen(lambda: dialog.show_coverage(changes.coverage))
         try:
             await exec_async(dialog)
         finally:
-            unlisten()
+            unsubscribe()
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

@@ -27,7 +27,7 @@ class FirstCopyJob(QObject):
         self._jobs, self._session_controller = context.window.jobs, session_controller
         self._start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
-        self._unlisten: Callable[[], None] = lambda: None
+        self._unsubscribe: Callable[[], None] = lambda: None
         session_controller.session_changed.connect(self._follow)
         self._jobs.pause_requested.connect(self._pause)
 
@@ -39,9 +39,9 @@ class FirstCopyJob(QObject):
         workspace = self._session_controller.workspace
         if workspace is self._workspace:
             return
-        self._unlisten()
+        self._unsubscribe()
         self._workspace = workspace
-        self._unlisten = workspace.changes.listen(self._show) if workspace is not None else lambda: None
+        self._unsubscribe = workspace.changes.listen(self._show) if workspace is not None else lambda: None
         self._show()
 
     def _show(self) -> None:

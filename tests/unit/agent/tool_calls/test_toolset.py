@@ -107,14 +107,14 @@ async def test_listeners_are_notified_of_changes_only() -> None:
     async def listener() -> None:
         notifications.append(names(tools))
 
-    leave = tools.listen(listener)
+    unsubscribe = tools.listen(listener)
     await tools.refresh()
     assert notifications == []
     remote.names = ("one", "two")
     assert names(tools) == ["read", "one"]
     await tools.refresh()
     assert notifications == [["read", "one", "two"]]
-    leave()
+    unsubscribe()
     remote.names = ()
     await tools.refresh()
     assert len(notifications) == 1
