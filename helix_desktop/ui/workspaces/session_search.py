@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.domain.errors import InvalidInput, StoreError
-from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.text_format import plain_line
-from helix_desktop.services.message_search import MessageSearch
+from helix_desktop.services.message_search import MessageHit, MessageSearch
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.running_message_search import RunningMessageSearch
 from helix_desktop.ui.workspaces.searched_sessions import searched_sessions, show_message
 from helix_desktop.words.translation import Translator
 
@@ -36,64 +35,50 @@ class SessionSearchPresenter(QObject):
         navigation: SessionNavigation,
     ) -> None:
         super().__init__(context.window)
-        self._sidebar, self._async_actions = context.window.sidebar, context.async_actions
+        self._sidebar = context.window.sidebar
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._navigation = navigation
         self._words = ""
-        self._terms: Sequence[str] = ()
         self._found: dict[str, FoundMessage] = {}
-        self._search: MessageSearch | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._search = RunningMessageSearch(
+            context.async_actions, partial(MessageSearch, per_session=1, lead_chars=_LEAD_CHARS)
+        )
         self._show_timer = QTimer(self, singleShot=True, interval=_SHOW_MS)
         self._show_timer.timeout.connect(self._show)
         start = context.async_actions.start
         self._sidebar.messages_requested.connect(self._request)
         self._sidebar.message_selected.connect(lambda *where: start(self._open(*where), "show message"))
-        self._sidebar.session_selected.connect(lambda _: self._forget())
+        self._sidebar.session_selected.connect(lambda _: self._search.forget())
 
     def _request(self, query: str) -> None:
         """Search for words, in place of what is searched for now; forget all when the filter is empty."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._search.stop()
         self._show_timer.stop()
         self._words, self._found = query, {}
         if query:
-            self._task = self._async_actions.start(self._find(query), "search messages")
+            self._search.start(query, self._find(query))
         elif not self._sidebar.search.text():
-            self._forget()
+            self._search.forget()
 
     async def _find(self, query: str) -> None:
-        try:
-            self._terms = parse_query(query)
-        except InvalidInput:
-            self._terms = ()
         workspace = self._active_workspace.opened
-        if not self._terms or workspace is None:
+        if not self._search.terms or workspace is None:
             self._sidebar.show_searched(query, "")
             return
         try:
-            sessions = await searched_sessions(workspace)
+            self._search.set_sessions(await searched_sessions(workspace))
         except StoreError:  # it says so itself
             self._sidebar.show_searched(query, "")
             return
-        search = self._search
-        if search is None:
-            search = self._search = MessageSearch(sessions, per_session=1, lead_chars=_LEAD_CHARS)
-        else:
-            search.set_sessions(sessions)
-        try:
-            async with aclosing(search.find(self._terms, _MAX_SESSIONS)) as found:
-                async for hits in found:
-                    for hit in hits:
-                        self._found[hit.session_id] = FoundMessage(hit.seq, plain_line(hit.excerpt))
-                    if not self._show_timer.isActive():
-                        self._show_timer.start()
-            self._show()
-            self._sidebar.show_searched(query, self._note(len(search.unread)))
-        finally:
-            if search is not self._search:  # forgotten meanwhile, and it went on to read
-                self._async_actions.start(search.forget(), "forget messages")
+        unread = await self._search.find(_MAX_SESSIONS, self._on_found)
+        self._show()
+        self._sidebar.show_searched(query, self._note(unread))
+
+    def _on_found(self, hits: Sequence[MessageHit]) -> None:
+        for hit in hits:
+            self._found[hit.session_id] = FoundMessage(hit.seq, plain_line(hit.excerpt))
+        if not self._show_timer.isActive():
+            self._show_timer.start()
 
     def _show(self) -> None:
         self._show_timer.stop()
@@ -120,16 +105,11 @@ class SessionSearchPresenter(QObject):
             )
         return " ".join(notes)
 
-    def _forget(self) -> None:
-        if self._search is not None:
-            self._async_actions.start(self._search.forget(), "forget messages")
-            self._search = None
-
     async def _open(self, session_id: str, seq: int) -> None:
         """Open a session at a message that was found in it."""
-        self._forget()
+        self._search.forget()
         place = (self._active_workspace.id, session_id, seq)
         try:
-            await show_message(self._workspace_controller, self._navigation, place, self._terms)
+            await show_message(self._workspace_controller, self._navigation, place, self._search.terms)
         finally:
             self._workspace_controller.session_opener.take_keyboard()

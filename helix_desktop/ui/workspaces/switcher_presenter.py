@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from datetime import datetime
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import InvalidInput, StoreError
-from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -19,6 +17,7 @@ from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.running_message_search import RunningMessageSearch
 from helix_desktop.ui.workspaces.searched_sessions import searched_sessions, show_message
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
@@ -40,12 +39,10 @@ class SwitcherPresenter(QObject):
         navigation: SessionNavigation,
     ) -> None:
         super().__init__(context.window)
-        self._services, self._async_actions = context.services, context.async_actions
-        self._switcher, self._workspace_controller = context.window.switcher, workspace_controller
+        self._services, self._switcher = context.services, context.window.switcher
+        self._workspace_controller = workspace_controller
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
-        self._search: MessageSearch | None = None
-        self._terms: Sequence[str] = ()  # of the hits that are listed
-        self._search_task: asyncio.Task[None] | None = None
+        self._search = RunningMessageSearch(context.async_actions, MessageSearch)
         switcher, start = self._switcher, context.async_actions.start
         switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
         switcher.closed.connect(self._forget)
@@ -56,7 +53,7 @@ class SwitcherPresenter(QObject):
         )
         switcher.message_selected.connect(
             lambda *place: start(
-                show_message(workspace_controller, navigation, place, self._terms), "show message"
+                show_message(workspace_controller, navigation, place, self._search.terms), "show message"
             )
         )
         switcher.new_session_requested.connect(
@@ -72,7 +69,7 @@ class SwitcherPresenter(QObject):
         listed.sort(key=lambda session: session.summary.updated, reverse=True)
         self._sessions = {(session.workspace_id, session.summary.id): session for session in listed}
         if self._switcher.isVisible():
-            self._search = MessageSearch(listed)
+            self._search.set_sessions(listed)
         now = datetime.now()
         self._switcher.show_sessions([self._row(session, now) for session in listed])
 
@@ -109,24 +106,16 @@ class SwitcherPresenter(QObject):
 
     def _request(self, query: str) -> None:
         """Search for words, in place of what is searched for now."""
-        if self._search_task is not None:
-            self._search_task.cancel()
-            self._search_task = None
+        self._search.stop()
         if query:
-            self._search_task = self._async_actions.start(self._find(query), "search messages")
+            self._search.start(query, self._find(query))
 
     async def _find(self, query: str) -> None:
-        if self._search is None:
+        if not self._search.has_sessions:
             await self._show_sessions()
-        try:
-            terms = parse_query(query)
-        except InvalidInput:
-            terms = ()
-        self._terms = terms
-        if terms and self._search is not None:
-            async with aclosing(self._search.find(terms, _MAX_MESSAGES)) as found:
-                async for hits in found:
-                    self._switcher.add_messages(query, self._message_rows(hits))
+        await self._search.find(
+            _MAX_MESSAGES, lambda hits: self._switcher.add_messages(query, self._message_rows(hits))
+        )
         self._switcher.show_searching(False)
 
     def _message_rows(self, hits: Sequence[MessageHit]) -> list[MessageRow]:
@@ -149,10 +138,9 @@ class SwitcherPresenter(QObject):
         return rows
 
     def _forget(self) -> None:
-        self._request("")
-        if self._search is not None:
-            self._async_actions.start(self._search.forget(), "forget messages")
-        self._search, self._sessions = None, {}
+        self._search.stop()
+        self._search.forget()
+        self._sessions = {}
 
 
 def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:
