@@ -15790,7 +15790,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/attachments.py" />
+            <location filename="../../helix_desktop/ui/session/drafts/attachments.py" />
             <source>All files (*)</source>
             <translation type="unfinished" />
         </message>
@@ -15820,7 +15820,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/attachments.py" />
+            <location filename="../../helix_desktop/ui/session/drafts/attachments.py" />
             <source>Attach files</source>
             <translation type="unfinished" />
         </message>
@@ -16320,7 +16320,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/drafts/unsaved_drafts.py" />
+            <location filename="../../helix_desktop/ui/session/drafts/unsaved.py" />
             <source>What you wrote in “{session}” could not be saved.</source>
             <translation type="unfinished" />
         </message>
@@ -16340,7 +16340,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/drafts/unsaved_drafts.py" />
+            <location filename="../../helix_desktop/ui/session/drafts/unsaved.py" />
             <source>Your words are kept until you quit. Go back to the session to save them.</source>
             <translation type="unfinished" />
         </message>

@@ -37,9 +37,9 @@ from helix_desktop.ui.chat.rows.excerpts import excerpt_content
 from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
-from helix_desktop.ui.session.composer.thumbnails import stored_thumbnail
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.thumbnails import stored_thumbnail
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")

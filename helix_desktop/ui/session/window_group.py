@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QDialog
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
-from helix_desktop.ui.session.drafts.draft_state import DraftState
-from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
+from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
 
 
@@ -107,7 +107,7 @@ class WindowGroup(QObject):
         self._create = create
         self._windows: list[AppWindow] = []
         self._open: list[AppWindow] = []  # the one that the user looked at last is the last
-        self.drafts = DraftState()
+        self.drafts = SharedDrafts()
         self._opening_lock = asyncio.Lock()
         self.asks_to_quit: MainWindow | None = None
         """The window over which the user is asked whether to quit."""

@@ -11,7 +11,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.session.window_group import AppWindow
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray

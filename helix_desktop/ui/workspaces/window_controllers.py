@@ -20,7 +20,7 @@ from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.session.hold import HoldController
 from helix_desktop.ui.session.inspector.actions import InspectorActions
 from helix_desktop.ui.session.inspector.request import RequestPresenter

@@ -1,1 +1,1 @@
-"""The message being written in the session on screen: its text, what goes along with it, sending it."""
+"""The message being written in the session on screen: whether it fits, and sending it."""

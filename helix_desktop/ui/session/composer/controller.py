@@ -14,10 +14,10 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.shell_data import Banner
-from helix_desktop.ui.session.composer.drafts import SessionDrafts
 from helix_desktop.ui.session.composer.estimate import MessageEstimate
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
+from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
@@ -50,7 +50,9 @@ class ComposerController(QObject):
         self._banners = context.window.banners
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
-        self.drafts = SessionDrafts(context)
+        self.drafts = SessionDrafts(
+            widget, context.async_actions, context.services, self._banners, context.windows.drafts
+        )
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
         self.estimate = MessageEstimate(context, self.attachments)
         self.slash_commands = SlashCommands(context.window.commands)

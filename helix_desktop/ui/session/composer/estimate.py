@@ -11,8 +11,8 @@ from helix_desktop.agent.intake.mentioned_files import with_mentioned
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.ui.session.composer.attachments import DraftAttachments
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 

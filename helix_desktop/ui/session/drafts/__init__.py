@@ -1,1 +1,1 @@
-"""What is written in sessions and not sent yet: shared by all windows, which a session may change."""
+"""What is written in sessions and not sent yet: text, what goes along, and messages on their way."""

@@ -10,11 +10,15 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.shell_data import FAILED_WRITE
-from helix_desktop.ui.session.composer.attachments import DraftAttachments
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
-from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
+from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.shell.banners import BannerArea
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +40,29 @@ class SessionDrafts(QObject):
 
     draft_shown = Signal()
 
-    def __init__(self, context: ControllerContext) -> None:
-        self._widget = context.views.chat.composer
-        super().__init__(self._widget)
-        self._async_actions, self._services = context.async_actions, context.services
+    def __init__(
+        self,
+        widget: Composer,
+        async_actions: AsyncActions,
+        services: AppServices,
+        banners: BannerArea,
+        shared: SharedDrafts,
+    ) -> None:
+        super().__init__(widget)
+        self._widget, self._async_actions, self._services = widget, async_actions, services
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
         self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
-        self._windows, state = context.windows, context.windows.drafts
-        self._locks, self.unsaved, self.outgoing = state.locks, state.unsaved, state.outgoing
-        self.unsaved.show_in(context.window.banners)
-        self._banners = context.window.banners
+        self._shared, self._locks = shared, shared.locks
+        self.unsaved, self.outgoing = shared.unsaved, shared.outgoing
+        shared.window_drafts.append(self)
+        self.unsaved.show_in(banners)
+        self._banners = banners
         self._was_refused = False  # the draft on screen, when it was saved last
-        self.attachments = DraftAttachments(context, self._save_changed)
-        self._widget.text_paused.connect(self.save_later)
-        self.attachments.edited.connect(lambda: self.save_later(self._widget.draft()))
+        self.attachments = DraftAttachments(widget, async_actions, services, shared, self._save_changed)
+        widget.text_paused.connect(self.save_later)
+        self.attachments.edited.connect(lambda: self.save_later(widget.draft()))
 
     def begin_switch(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> DraftSwitch:
         """Clear the composer for a conversation: from now on, what is typed belongs to it."""
@@ -140,7 +151,7 @@ class SessionDrafts(QObject):
         session_id = conversation.session.id
         async with self._locks[session_id]:
             waiting = None if is_whole else self.unsaved.find(session_id)
-            on_screen = None if is_whole else self._on_screen(session_id)
+            on_screen = None if is_whole else self._shared.on_screen(session_id)
             if waiting is not None:
                 text, is_whole = waiting.text + text, waiting.is_whole
             if on_screen is not None:
@@ -154,12 +165,6 @@ class SessionDrafts(QObject):
                 self.unsaved.add(draft)
             else:
                 self._async_actions.show_error(draft.error)
-
-    def _on_screen(self, session_id: str) -> SessionDrafts | None:
-        """Return those of the window that shows the draft of a session; None if none does."""
-        windows = (app_window.window for app_window in self._windows.windows)
-        found = (drafts for window in windows for drafts in window.findChildren(SessionDrafts))
-        return next((drafts for drafts in found if drafts.shows(session_id)), None)
 
     def shows(self, session_id: str) -> bool:
         """Return True if the draft of a session is on screen here."""
@@ -249,7 +254,7 @@ class SessionDrafts(QObject):
         """
         session_id = message.conversation.session.id
         async with self._locks[session_id]:
-            if self._on_screen(session_id) is not None:
+            if self._shared.on_screen(session_id) is not None:
                 return False
             try:
                 stored = await message.workspace.store.draft(session_id)
@@ -262,7 +267,7 @@ class SessionDrafts(QObject):
             await self.save(workspace, conversation, self._widget.draft())
             return
         session_id = conversation.session.id
-        if (on_screen := self._on_screen(session_id)) is not None:
+        if (on_screen := self._shared.on_screen(session_id)) is not None:
             on_screen.put_in_front("")
             return
         async with self._locks[session_id]:

@@ -14,13 +14,16 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_folders import attach_folder
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_open_files
-from helix_desktop.ui.session.composer.thumbnails import stored_thumbnail
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
+from helix_desktop.ui.session.thumbnails import stored_thumbnail
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -40,20 +43,25 @@ class DraftAttachments(QObject):
     edited = Signal()
     """The user has added or removed what is stored already: the draft is to be saved."""
 
-    def __init__(self, context: ControllerContext, save_draft: SaveDraft) -> None:
+    def __init__(
+        self,
+        widget: Composer,
+        async_actions: AsyncActions,
+        services: AppServices,
+        shared: SharedDrafts,
+        save_draft: SaveDraft,
+    ) -> None:
         """`save_draft` saves the draft of a conversation, with what goes along with it."""
-        self._widget = context.views.chat.composer
-        super().__init__(self._widget)
-        self._async_actions, self._services = context.async_actions, context.services
+        super().__init__(widget)
+        self._widget, self._async_actions, self._services = widget, async_actions, services
         self._save_draft = save_draft
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
-        self._by_session = context.windows.drafts.attachments
+        self._by_session = shared.attachments
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._shown_ratio = 1.0  # the model's tokens per token of ours, as the chips show
-        self._attaching, self._lock = 0, context.windows.drafts.attaching_lock
+        self._attaching, self._lock = 0, shared.attaching_lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        widget = self._widget
         widget.attachment_removed.connect(self._detach)
         widget.attachment_opened.connect(self._open)
         widget.attachment_unpacked.connect(self._unpack)

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.shell_data import Banner, error_banner
-from helix_desktop.ui.session.drafts.unsaved_draft import UnsavedDraft
 from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.words.sessions import session_title
 
 _text = TextContext("Session")
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedDraft:
+    """What was typed, and why it is not saved; `is_whole`: the stored draft is a former state of it."""
+
+    workspace: OpenWorkspace
+    conversation: Conversation
+    text: str
+    is_whole: bool
+    error: StoreError
+
+    @property
+    def session_id(self) -> str:
+        """Return the id of its session."""
+        return self.conversation.session.id
+
+    @property
+    def title(self) -> str:
+        """Return the title of its session."""
+        return ellipsize_title(session_title(self.conversation.session.transcript.title))
+
+    def merge(self, stored: str) -> str:
+        """Return it with the draft that is stored."""
+        return self.text if self.is_whole else stored + self.text
 
 
 class UnsavedDrafts:
