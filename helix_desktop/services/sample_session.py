@@ -180,4 +180,4 @@ async def compact_up_to(conversation: Conversation, handovers: int) -> None:
     """
     if len(conversation.session.transcript.rewrites.handovers) < handovers:
         with suppress(CompactionRefused):
-            await conversation.handovers.commit(await conversation.handovers.draft())
+            await conversation.handovers.commit(await conversation.handovers.proposed.draft())

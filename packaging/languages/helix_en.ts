@@ -544,7 +544,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Can't compact up to this message (e{event}).</source>
             <translation type="unfinished" />
         </message>
@@ -579,7 +579,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Choose another message.</source>
             <translation type="unfinished" />
         </message>
@@ -673,7 +673,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>It can only end after a complete step, before the newest part.</source>
             <translation type="unfinished" />
         </message>
@@ -795,12 +795,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Nothing to compact yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Nothing to summarize yet.</source>
             <translation type="unfinished" />
         </message>
@@ -835,7 +835,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Only the newest message and what was answered last are left; they stay in full.</source>
             <translation type="unfinished" />
         </message>
@@ -870,7 +870,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Send a message first.</source>
             <translation type="unfinished" />
         </message>
@@ -1121,7 +1121,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>This session has no messages.</source>
             <translation type="unfinished" />
         </message>

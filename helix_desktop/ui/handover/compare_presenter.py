@@ -89,7 +89,7 @@ class ComparePresenter:
     async def _put_back(self, title: str, bullet: Bullet) -> None:
         before, after = self._pair
         try:
-            await self._conversation.handovers.put_back(after, title, bullet)
+            await self._conversation.handovers.revisions.put_back(after, title, bullet)
         except HelixError as error:
             self.dialog.show_error(error)
             return

@@ -57,7 +57,7 @@ class EditPresenter:
             unsubscribe()
 
     async def _show(self, seq: int) -> None:
-        draft = await self._conversation.handovers.draft_revision(seq)
+        draft = await self._conversation.handovers.revisions.draft(seq)
         if not self._is_open:
             return
         self._draft, transcript = draft, self._conversation.session.transcript
@@ -91,14 +91,14 @@ class EditPresenter:
         self.dialog.show_invalid(None)
         event = draft.handover
         if self.dialog.fields != {field.title: field.text for field in edited_fields(draft)}:
-            event = await self._conversation.handovers.check_revision(draft, sections)
+            event = await self._conversation.handovers.revisions.check(draft, sections)
         if number == self._checks and self._is_open:
             self._show_check(draft, event)
 
     def _show_check(self, draft: RevisionDraft, event: HandoverMade) -> None:
         self._below = listed_below(event)
         conversation = self._conversation
-        sent = conversation.handovers.tokens_as_sent(draft.handover)
+        sent = conversation.handovers.revisions.tokens_as_sent(draft.handover)
         ratio = conversation.window.measure()[1].ratio
         self.dialog.show_check(revision_check(draft, event, sent, ratio))
 
@@ -118,7 +118,7 @@ class EditPresenter:
             return
         self.dialog.save_button.setEnabled(False)
         try:
-            await self._conversation.handovers.revise(self._draft, self._sections(self._draft))
+            await self._conversation.handovers.revisions.record(self._draft, self._sections(self._draft))
         except HelixError as error:
             self.dialog.show_error(error)
             self.dialog.save_button.setEnabled(True)

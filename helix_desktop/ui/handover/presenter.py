@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.handover_scopes import HandoverScope
 from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_markdown
-from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -57,7 +57,8 @@ class HandoverPresenter:
         With `rerun_seq`, the active handover, it is written again, and the draft is compared with it.
         """
         self._conversation, self._async_actions = conversation, async_actions
-        self._repeated_seq = rerun_seq
+        self._handovers, self._repeated_seq = conversation.handovers, rerun_seq
+        self._scope = self._handovers.rerun(rerun_seq) if rerun_seq else self._handovers.proposed
         titles = handover_titles(conversation.session.transcript)
         self.dialog = HandoverDialog(parent, titles.get(rerun_seq, ""))
         self._start_session = start_session
@@ -81,12 +82,10 @@ class HandoverPresenter:
         With `upto` the range ends at that event, or as near before it as it can.
         Raises CompactionRefused when there is nothing to compact.
         """
-        handovers, transcript = self._conversation.handovers, self._conversation.session.transcript
-        cuts = await (
-            handovers.rerun_cuts(self._repeated_seq, upto) if self._repeated_seq else handovers.cuts(upto)
-        )
+        transcript = self._conversation.session.transcript
+        cuts = await self._scope.cuts(upto)
         if not cuts and self._start_session is None:
-            await handovers.draft()  # says at once why there is nothing
+            await self._scope.draft()  # says at once why there is nothing
         for_new_session = (
             [whole_range(transcript.messages.counts())] if self._start_session is not None else []
         )
@@ -136,34 +135,18 @@ class HandoverPresenter:
 
     async def _show_estimate(self, upto: int) -> None:
         try:
-            estimate = await self._estimate_of(upto)
+            estimate = await self._scope_of(upto).estimate(upto)
             text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
-            frees_little = self._frees_little(upto)
+            frees_little = self._scope_of(upto).frees_little(upto)
         except HelixError as error:
             text, frees_little = translate(error.what), False
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
             self.dialog.show_estimate(text)
             self.dialog.show_gain_warning(is_shown=frees_little)
 
-    def _frees_little(self, upto: int) -> bool:
-        is_here = upto != WHOLE_CONVERSATION and not self._repeated_seq
-        return is_here and self._conversation.handovers.frees_little(upto)
-
-    async def _estimate_of(self, upto: int) -> CostEstimate:
-        handovers = self._conversation.handovers
-        if upto == WHOLE_CONVERSATION:
-            return await handovers.estimate_whole()
-        if self._repeated_seq:
-            return await handovers.estimate_rerun(self._repeated_seq, upto=upto)
-        return await handovers.estimate(upto=upto)
-
-    async def _draft_of(self, focus: str, upto: int) -> HandoverDraft:
-        handovers = self._conversation.handovers
-        if upto == WHOLE_CONVERSATION:
-            return await handovers.draft_whole(focus)
-        if self._repeated_seq:
-            return await handovers.draft_rerun(self._repeated_seq, focus, upto)
-        return await handovers.draft(focus, upto)
+    def _scope_of(self, upto: int) -> HandoverScope:
+        """Return what the chosen range belongs to."""
+        return self._handovers.whole_session if upto == WHOLE_CONVERSATION else self._scope
 
     def _compare(self, text: str) -> None:
         """Show what differs between a text of the six sections and the handover that is written again."""
@@ -194,29 +177,29 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
-            draft = await self._draft_of(focus, upto)  # until then the former one can still be used
+            scope = self._scope_of(upto)
+            draft = await scope.draft(focus, upto)  # until then the former one can still be used
             await self._discard()
-            self._draft, self._is_whole = draft, upto == WHOLE_CONVERSATION
-            handovers = self._conversation.handovers
-            parts = await handovers.parts_as_sent(self._draft, is_whole=self._is_whole)
+            self._draft, self._is_whole = draft, scope.is_whole
+            parts = await scope.parts_as_sent(draft)
         except HelixError as error:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
             self.dialog.show_error(error)
         else:
             transcript = self._conversation.session.transcript
-            row = draft_row(self._draft, parts, transcript, self._ratio, self._is_whole)
+            row = draft_row(draft, parts, transcript, self._ratio, self._is_whole)
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_draft(row)
             if self._repeated_seq:
-                self._compare(self._draft.text)
+                self._compare(draft.text)
                 self.dialog.draft_page.focus_text()
 
     async def _discard(self) -> None:
         """Count what a draft cost that is not used."""
         draft, self._draft = self._draft, None
         if draft is not None:
-            await self._conversation.handovers.discard(draft)
+            await self._handovers.discard(draft)
 
     def _on_draft_done(self, task: asyncio.Task[None]) -> None:
         if self._draft_task is task:
@@ -234,10 +217,10 @@ class HandoverPresenter:
         self.dialog.show_committing(is_committing=True)
         try:
             if self._is_whole and self._start_session is not None:
-                edited = await self._conversation.handovers.apply_edits(self._draft, text)
+                edited = await self._handovers.apply_edits(self._draft, text)
                 self._async_actions.start(self._start_session(edited), "new session")
             else:
-                await self._conversation.handovers.commit(self._draft, text)
+                await self._handovers.commit(self._draft, text)
         except HelixError as error:
             self.dialog.show_error(error)
         else:

@@ -190,9 +190,10 @@ class RewriteController(QObject):
             return
         active, rerun_seq = conversation.session.transcript.window.handover, 0
         if active is not None and not active[1].origin:
-            cuts = await conversation.handovers.cuts()
+            proposed = conversation.handovers.proposed
+            cuts = await proposed.cuts()
             is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
-            rerun_seq = 0 if is_new and not conversation.handovers.frees_little() else active[0]
+            rerun_seq = 0 if is_new and not proposed.frees_little() else active[0]
         if self.handover_presenter is None:
             await self._run_handover(conversation, focus=focus, rerun_seq=rerun_seq)
 

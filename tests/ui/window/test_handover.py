@@ -323,7 +323,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
         (await _work(rig, server)).reject()
         await _closed(rig)
         handovers = rig.conversation.handovers
-        await handovers.commit(await handovers.draft())
+        await handovers.commit(await handovers.proposed.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
@@ -335,9 +335,9 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     (await _work(rig, server, "dropped")).reject()
     await _closed(rig)
     handovers = rig.conversation.handovers
-    await handovers.commit(await handovers.draft())
+    await handovers.commit(await handovers.proposed.draft())
     await rig.run_turn("And then?")
-    draft = await handovers.draft()
+    draft = await handovers.proposed.draft()
     head = "## Technical Details\n"
     await handovers.commit(draft, draft.text.replace(f"{head}- Words about it.", f"{head}- All new!"))
     first, second = rig.conversation.session.transcript.rewrites.handovers

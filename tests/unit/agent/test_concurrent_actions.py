@@ -147,7 +147,7 @@ class RandomUser:
     async def _drafted(self) -> None:
         async def write() -> None:
             try:
-                self.draft = await self.rig.conversation.handovers.draft("the tests")
+                self.draft = await self.rig.conversation.handovers.proposed.draft("the tests")
             except CompactionRefused as refused:
                 self.refusals.append(refused)
 
@@ -182,7 +182,7 @@ class RandomUser:
     async def _draft_something(self) -> HandoverDraft:
         while True:
             try:
-                return await self.rig.conversation.handovers.draft("the tests")
+                return await self.rig.conversation.handovers.proposed.draft("the tests")
             except CompactionRefused:  # there is too little yet
                 await self._send()
                 await self.rig.wait_until_idle()

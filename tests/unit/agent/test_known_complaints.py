@@ -188,7 +188,7 @@ async def test_a_compaction_is_previewed_and_undoable() -> None:
     await conversation.run("Think.")
     await conversation.run("And now?")
     before = conversation.window.measure()[0].request
-    draft = await conversation.handovers.draft("the login")
+    draft = await conversation.handovers.proposed.draft("the login")
     assert "## Completed Work" in draft.text
     assert draft.after < draft.before
     assert rig.events(HandoverMade) == []

@@ -46,7 +46,7 @@ async def test_a_draft_records_nothing() -> None:
     """It has the handover's content, and is streamed like one; the log and the window stay unchanged."""
     rig = await ready_conversation()
     log, before = list(rig.conversation.session.log), rig.conversation.window.measure()[0].request
-    draft = await rig.conversation.handovers.draft("the login")
+    draft = await rig.conversation.handovers.proposed.draft("the login")
     assert rig.conversation.session.log == log
     assert rig.conversation.window.measure()[0].request == before
     assert draft.text == SUMMARY.replace("\n## ", "\n\n## ") + "\n"
@@ -64,7 +64,7 @@ async def test_a_draft_accepted_as_it_is() -> None:
     """The recorded handover is the shown one, with its figures; it can be undone like any other."""
     rig = await ready_conversation()
     before = rig.conversation.window.measure()[0].request
-    draft = await rig.conversation.handovers.draft("the login")
+    draft = await rig.conversation.handovers.proposed.draft("the login")
     await rig.conversation.handovers.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
@@ -81,7 +81,7 @@ async def test_a_draft_accepted_as_it_is() -> None:
 async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
     """Passing its own text is not an edit."""
     rig = await ready_conversation()
-    draft = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     await rig.conversation.handovers.commit(draft, draft.text)
     assert rig.events(HandoverMade)[0].edited is False
 
@@ -91,7 +91,7 @@ async def test_the_user_s_own_text() -> None:
     rig = await ready_conversation(
         lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
-    draft = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     assert f"- A wish {UNSUPPORTED}" in draft.text
     text = draft.text.replace(f"- A wish {UNSUPPORTED}", "Ship it on\n  Friday.\n- Call Ann [e4, e77777]")
     await rig.conversation.handovers.commit(draft, text)
@@ -121,7 +121,7 @@ async def test_the_user_s_own_text() -> None:
 async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
     """The refusal names the line; nothing is recorded, and the draft can still be accepted."""
     rig = await ready_conversation()
-    draft = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     with pytest.raises(InvalidInput) as refused:
         await rig.conversation.handovers.commit(draft, text)
     assert reason in refused.value.why
@@ -134,7 +134,7 @@ async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
 async def test_a_longer_text_is_refused() -> None:
     """An edit may not make the window larger."""
     rig = await ready_conversation()
-    draft = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     with pytest.raises(CompactionRefused, match="larger"):
         await rig.conversation.handovers.commit(draft, draft.text + "- much\n" * 9_000)
     assert rig.events(HandoverFailed) == []
@@ -143,24 +143,24 @@ async def test_a_longer_text_is_refused() -> None:
 async def test_the_range_can_be_chosen() -> None:
     """The proposed one comes first, then the furthest; a draft up to one of them covers it and no more."""
     rig = await ready_conversation()
-    ranges = await rig.conversation.handovers.cuts()
+    ranges = await rig.conversation.handovers.proposed.cuts()
     ends = [cut.upto for cut in ranges]
     assert ends[1:] == sorted(ends[1:], reverse=True)
     assert ends[0] < max(ends), "the newest turn is left out unless the user chooses otherwise"
-    near = await rig.conversation.handovers.draft(upto=ranges[4].upto)
+    near = await rig.conversation.handovers.proposed.draft(upto=ranges[4].upto)
     assert near.cut == ranges[4]
     await rig.conversation.handovers.commit(near)
     assert rig.events(HandoverMade)[0].upto == ranges[4].upto
     with pytest.raises(CompactionRefused, match=r"up to this message \(e3\)"):
-        await rig.conversation.handovers.draft(upto=3)
+        await rig.conversation.handovers.proposed.draft(upto=3)
     await rig.assert_consistent()
 
 
 async def test_a_draft_is_stale_when_its_history_changed() -> None:
     """Another handover or an undo makes it stale; added messages do not."""
     rig = await ready_conversation()
-    stale = await rig.conversation.handovers.draft()
-    draft = await rig.conversation.handovers.draft()
+    stale = await rig.conversation.handovers.proposed.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     await rig.conversation.run("And on?")
     await rig.conversation.rename("Another title")
     await rig.conversation.handovers.commit(draft)
@@ -170,7 +170,7 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
     rig.model.script = thinking_script(9)
     await rig.conversation.run("Think again.")
     await rig.conversation.run("And now?")
-    second = await rig.conversation.handovers.draft()
+    second = await rig.conversation.handovers.proposed.draft()
     await rig.conversation.window.undo(seq)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
         await rig.conversation.handovers.commit(second)
@@ -184,14 +184,14 @@ async def test_a_draft_can_be_cancelled() -> None:
     gate = asyncio.Event()
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.handovers.draft())
+        task = group.create_task(rig.conversation.handovers.proposed.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
         with pytest.raises(CompactionRefused, match="Already running"):
-            await rig.conversation.handovers.draft()
+            await rig.conversation.handovers.proposed.draft()
         task.cancel()
     closed = rig.model.closed_streams
     gate.set()
-    assert isinstance(await rig.conversation.handovers.draft(), HandoverDraft)
+    assert isinstance(await rig.conversation.handovers.proposed.draft(), HandoverDraft)
     assert rig.model.closed_streams == closed + 1
     assert rig.events(HandoverMade) == []
     await rig.assert_consistent()
@@ -204,7 +204,7 @@ async def test_only_one_handover_is_written_at_a_time() -> None:
     rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
     with pytest.raises(CompactionRefused, match="is being compacted"):
-        await rig.conversation.handovers.draft()
+        await rig.conversation.handovers.proposed.draft()
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
@@ -215,7 +215,7 @@ async def test_a_turn_runs_while_a_draft_is_written() -> None:
     gate = asyncio.Event()
     rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.handovers.draft())
+        task = group.create_task(rig.conversation.handovers.proposed.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
         assert (await rig.conversation.run("Meanwhile?")).how == "done"
         gate.set()
@@ -244,7 +244,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
         return ended
 
     draft, ended = await asyncio.gather(
-        rig.conversation.handovers.draft(), may_continue(), return_exceptions=True
+        rig.conversation.handovers.proposed.draft(), may_continue(), return_exceptions=True
     )
     assert isinstance(draft, CompactionRefused)
     assert "changed in the meantime" in draft.why
@@ -256,7 +256,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
 async def test_a_draft_without_a_model() -> None:
     """Ledger and extracts, and the reason."""
     rig = await ready_conversation(lambda _: [ModelUnreachable(verbatim("The server does not answer."))])
-    draft = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     assert draft.model == NO_MODEL
     assert "The server does not answer." in draft.fallback
 
@@ -265,9 +265,9 @@ async def test_nothing_to_draft() -> None:
     """Reported at once; the model gets no request."""
     rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
     conversation = await rig.begin()
-    assert await conversation.handovers.cuts() == []
+    assert await conversation.handovers.proposed.cuts() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
-        await conversation.handovers.draft()
+        await conversation.handovers.proposed.draft()
     assert rig.model.summary_requests == []
 
 
@@ -280,7 +280,7 @@ async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
     await conversation.run("And now?")
     gauge = conversation.window.measure()[1]
     assert gauge.share < MANUAL_ONLY.handover_least_gain
-    draft = await conversation.handovers.draft()
+    draft = await conversation.handovers.proposed.draft()
     await conversation.handovers.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert handover.after < 0.9 * handover.before
@@ -293,7 +293,7 @@ async def test_an_edited_draft_is_checked_again() -> None:
     conversation = await rig.begin()
     await conversation.run("Think of docs/plan.md.")
     await conversation.run("And now?")
-    draft = await conversation.handovers.draft()
+    draft = await conversation.handovers.proposed.draft()
     (files,) = draft.event.coverage
     assert (files.kind, files.named, files.total) == ("files", 0, 1)
     assert files.missing == (Bullet("docs/plan.md", (3,)),)
@@ -310,10 +310,10 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
         lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.commit(await handovers.draft())
+    await handovers.commit(await handovers.proposed.draft())
     ((seq, former),) = rig.conversation.session.transcript.rewrites.handovers.items()
     before, spent = window.measure()[0].request, former.spent
-    await handovers.put_back(seq, "TODO Items", Bullet("Call   Ann", (4, 99_999)))
+    await handovers.revisions.put_back(seq, "TODO Items", Bullet("Call   Ann", (4, 99_999)))
     active = rig.conversation.session.transcript.window.handover
     assert active is not None
     assert (active[1].revises, active[1].edited, active[1].spent) == (seq, True, 0)
@@ -323,7 +323,7 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     assert fallback_rate(rig.conversation.session.log).summaries == 1
     assert spent > 0
     with pytest.raises(CompactionRefused, match="wasn't changed"):
-        await handovers.put_back(seq, "TODO Items", Bullet("Call Ann"))
+        await handovers.revisions.put_back(seq, "TODO Items", Bullet("Call Ann"))
     await window.undo(active[0])
     assert window.measure()[0].request == before
     await rig.assert_consistent()
@@ -342,11 +342,11 @@ async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
     await rig.conversation.run("Think.")
     await rig.conversation.run("And now?")
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.commit(await handovers.draft())
+    await handovers.commit(await handovers.proposed.draft())
     ((seq, _),) = rig.conversation.session.transcript.rewrites.handovers.items()
     await window.exclude(seq)
     await rig.conversation.run("And then?")
-    draft = await handovers.draft()
+    draft = await handovers.proposed.draft()
     request_text = rig.model.summary_requests[-1].messages[1].text
     assert "And now?" in request_text
     assert "Think." not in request_text
@@ -363,13 +363,13 @@ async def test_a_handover_is_written_again() -> None:
     """From its messages, not from itself; the new one takes its place, also where it covers less."""
     rig = await ready_conversation(lambda _: text_reply(SUMMARY))
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.commit(await handovers.draft())
+    await handovers.commit(await handovers.proposed.draft())
     session = rig.conversation.session
     ((first, former),) = session.transcript.rewrites.handovers.items()
     before = window.measure()[0].request
-    same, *others = await handovers.rerun_cuts(first)
+    same, *others = await handovers.rerun(first).cuts()
     assert (same.upto, same.kept_seq) == (former.upto, former.kept)
-    draft = await handovers.draft_rerun(first, "the tests")
+    draft = await handovers.rerun(first).draft("the tests")
     request_text = rig.model.summary_requests[-1].messages[1].text
     assert "the tests" in request_text
     assert "fact about todo items" not in request_text
@@ -378,12 +378,12 @@ async def test_a_handover_is_written_again() -> None:
     assert (again.replaces, again.former, again.upto) == ((first,), 0, former.upto)
     shorter = min(others, key=lambda cut: cut.upto)
     assert shorter.upto < former.upto
-    await handovers.commit(await handovers.draft_rerun(second, upto=shorter.upto))
+    await handovers.commit(await handovers.rerun(second).draft(upto=shorter.upto))
     active = session.transcript.window.handover
     assert active is not None
     assert (active[1].replaces, active[1].upto) == ((second, first), shorter.upto)
     with pytest.raises(CompactionRefused, match="wasn't changed"):
-        await handovers.draft_rerun(first)
+        await handovers.rerun(first).draft()
     for seq in (active[0], second):
         await window.undo(seq)
     assert window.measure()[0].request == before
@@ -395,9 +395,9 @@ async def test_a_handover_is_written_again() -> None:
 async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> None:
     rig = await ready_conversation(lambda _: text_reply(SUMMARY))
     handovers = rig.conversation.handovers
-    await handovers.commit(await handovers.draft())
+    await handovers.commit(await handovers.proposed.draft())
     (first,) = rig.conversation.session.transcript.rewrites.handovers
-    draft = await handovers.draft_rerun(first)
+    draft = await handovers.rerun(first).draft()
     await rig.conversation.window.undo(first)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
         await handovers.commit(draft)
@@ -407,9 +407,9 @@ async def test_the_user_may_compact_a_single_long_turn() -> None:
     """Its message stays, and the newest steps; the policy needs none of it, not even to be on."""
     rig = AgentRig(ScriptedModel(working(12, 400)), PROFILES["off"])
     await (await rig.begin()).run("Build the thing.")
-    first, *_ = await rig.conversation.handovers.cuts()
+    first, *_ = await rig.conversation.handovers.proposed.cuts()
     assert first.kept_seq == rig.conversation.session.transcript.messages.user_items[0].seq
-    draft = await rig.conversation.handovers.draft()
+    draft = await rig.conversation.handovers.proposed.draft()
     await rig.conversation.handovers.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert handover.after < handover.before * 0.5
@@ -425,8 +425,8 @@ async def test_the_user_may_compact_what_frees_nothing() -> None:
     rig = AgentRig(ScriptedModel(working(2, 5)), MANUAL_ONLY)
     await (await rig.begin()).run("Look.")
     handovers = rig.conversation.handovers
-    assert handovers.frees_little()
-    draft = await handovers.draft()
+    assert handovers.proposed.frees_little()
+    draft = await handovers.proposed.draft()
     assert draft.after > draft.before
     await handovers.commit(draft)
     assert rig.conversation.window.measure()[1].used == draft.after
@@ -439,8 +439,8 @@ async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -
     conversation = await rig.begin()
     for text in ("Think of docs/plan.md.", "And now? " * 20, "And now?"):
         await conversation.run(text)
-    draft = await conversation.handovers.draft()
-    parts = await conversation.handovers.parts_as_sent(draft)
+    draft = await conversation.handovers.proposed.draft()
+    parts = await conversation.handovers.proposed.parts_as_sent(draft)
     await conversation.handovers.commit(draft)
     (item,) = (item for item in conversation.window.items() if item.state == "summarized")
     assert sum(part.tokens for part in parts) == item.tokens
@@ -455,9 +455,9 @@ async def test_a_draft_says_what_is_cached_along_with_it() -> None:
     rig = AgentRig(ScriptedModel(working(6)), swept_along)
     conversation = await rig.begin()
     await conversation.run("Build the thing.")
-    cuts = await conversation.handovers.cuts()
-    draft = await conversation.handovers.draft(upto=cuts[-1].upto)
+    cuts = await conversation.handovers.proposed.cuts()
+    draft = await conversation.handovers.proposed.draft(upto=cuts[-1].upto)
     await conversation.handovers.commit(draft)
     (sweep,) = rig.events(SweepMade)
     assert draft.sweep_savings == sweep.saved > 0
-    assert (await (await ready_conversation()).conversation.handovers.draft()).sweep_savings == 0
+    assert (await (await ready_conversation()).conversation.handovers.proposed.draft()).sweep_savings == 0
