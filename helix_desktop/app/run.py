@@ -46,10 +46,11 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
-from helix_desktop.ui.session.window_group import AppWindow, ShownSession, WindowGroup
+from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 
@@ -125,7 +126,7 @@ async def _run_window(
         _note_opened(opened, window_context, marker)
 
     follow(controllers)
-    windows.created.connect(follow)
+    windows.created.connect(lambda app_window: follow(app_window.controllers))
 
     start_ms = wall_clock_ms()
     targets = StartTargets(app, windows, last_windows.first)
@@ -171,8 +172,9 @@ class StartTargets:
 
     def _start(self, target: str, is_first: bool = False) -> asyncio.Task[None]:
         current = self._windows.current
-        assert isinstance(current, WindowControllers)
-        return current.start(open_target(target, current, is_first, self._place), "begin")
+        assert isinstance(current, ControlledWindow)
+        target_opening = open_target(target, current.controllers, is_first, self._place)
+        return current.controllers.async_actions.start(target_opening, "begin")
 
     def open_later(self, target: str) -> None:
         """Open a target in the window that the user looked at last, and bring that to the front."""
@@ -194,14 +196,14 @@ async def reopen_windows(
     await asyncio.wait({first_task})
     windows = first.windows
     known_ids = {record.id for record in first.services.registry.list_workspaces()}
-    front: AppWindow = first
+    front = first.window
     for index, place in enumerate(stored.places[1:], 1):
         is_shown = place.session_id and any(place == opened.shown_session for opened in windows.open_windows)
         if place.workspace_id in known_ids and not is_shown:
             await windows.open_window(*place, is_restored=True)
-            front = windows.current if brings_front and index == stored.front else front
+            front = windows.current.window if brings_front and index == stored.front else front
     if not windows.is_only_one(first.window):
-        bring_to_front(front.window)
+        bring_to_front(front)
 
 
 def _note_opened(opened: WindowControllers, first: WindowContext, marker: RunMarker) -> None:
@@ -219,12 +221,12 @@ def _save_progress(windows: WindowGroup, first: WindowContext) -> None:
         store_windows(first.window_state, open_places(windows))
         first.actions.start(_save_window_state(first), "keep look")
 
-    def follow(opened: WindowControllers) -> None:
+    def follow(opened: ControlledWindow) -> None:
         opened.window.layout_changed.connect(save_state)
-        opened.session_controller.session_changed.connect(save_state)
+        opened.controllers.session_controller.session_changed.connect(save_state)
 
     for opened in windows.windows:
-        assert isinstance(opened, WindowControllers)
+        assert isinstance(opened, ControlledWindow)
         follow(opened)
     windows.created.connect(follow)
     windows.opened_or_closed.connect(save_state)
@@ -274,18 +276,18 @@ def wire_app(
             create_window_context(build_next_window(window_context.frame, number)), services, windows
         )
     )
-    controllers = _wire_window(window_context, services, windows)
-    windows.add(controllers)
-    return controllers
+    first = _wire_window(window_context, services, windows)
+    windows.add(first)
+    return first.controllers
 
 
 def _wire_window(
     window_context: WindowContext, services: AppServices, windows: WindowGroup
-) -> WindowControllers:
+) -> ControlledWindow:
     """Build the screens of a window and bind them to the services."""
     views = _build_views(window_context)
     context = ControllerContext(window_context.window, views, window_context.actions, services, windows)
-    return WindowControllers(context, window_context.appearance)
+    return ControlledWindow(WindowControllers(context, window_context.appearance))
 
 
 def _build_views(window_context: WindowContext) -> SessionViews:

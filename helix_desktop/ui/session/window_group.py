@@ -137,6 +137,18 @@ class WindowGroup(QObject):
         """Return the window that the user looked at last."""
         return self._open[-1]
 
+    def find(self, window: MainWindow) -> AppWindow:
+        """Return the one that a main window belongs to."""
+        return next(app_window for app_window in self._windows if app_window.window is window)
+
+    def open_in_current(self, workspace_id: str, session_id: str) -> None:
+        """Bring the window that the user looked at last to the front, and show a session there if any."""
+        current = self.current
+        self.show()
+        bring_to_front(current.window)
+        if workspace_id:
+            current.open_in_front(workspace_id, session_id)
+
     def show(self) -> None:
         """Show all open windows: they may be in the tray."""
         for app_window in self._open:

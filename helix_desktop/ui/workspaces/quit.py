@@ -12,7 +12,6 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
-from helix_desktop.ui.session.window_group import AppWindow
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
@@ -31,16 +30,10 @@ class QuitController(QObject):
     move_confirmed = Signal(str, bool)
     """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
-    def __init__(
-        self,
-        context: ControllerContext,
-        app_window: AppWindow,
-        tray: Tray,
-    ) -> None:
-        """`app_window` is the one that is served."""
+    def __init__(self, context: ControllerContext, tray: Tray) -> None:
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
-        self._app_window, self._windows, self.tray = app_window, context.windows, tray
+        self._windows, self.tray = context.windows, tray
         self._is_asking = False
         self._start = context.async_actions.start
         context.window.closing.connect(lambda: self._start(self._close(), "close window"))
@@ -62,9 +55,10 @@ class QuitController(QObject):
             self._is_asking = True
             try:
                 # Drafts that can't be saved wait in the other windows.
-                pages = self._app_window.unsaved_settings()
+                app_window = self._windows.find(self._window)
+                pages = app_window.unsaved_settings()
                 if not pages or await self._ask_about_settings(pages, is_quit=False) == _QUIT:
-                    await self._windows.close_window(self._app_window)
+                    await self._windows.close_window(app_window)
             finally:
                 self._is_asking = False
 

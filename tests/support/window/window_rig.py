@@ -40,6 +40,7 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
 from helix_desktop.ui.session.controller_context import SessionViews
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from tests.support.model_servers.chat_server import ChatServer
 
@@ -127,6 +128,13 @@ class WindowRig:
     def window(self) -> MainWindow:
         """The main window."""
         return self.context.window
+
+    @property
+    def app_window(self) -> ControlledWindow:
+        """The window as other windows know it."""
+        app_window = self.wiring.windows.find(self.window)
+        assert isinstance(app_window, ControlledWindow)
+        return app_window
 
     @property
     def views(self) -> SessionViews:

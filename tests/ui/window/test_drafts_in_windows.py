@@ -8,32 +8,34 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
-async def _second_window(rig: WindowRig) -> WindowControllers:
+async def _second_window(rig: WindowRig) -> ControlledWindow:
     windows = rig.wiring.windows
     await windows.open_window(rig.workspace.id)
     second = windows.current
-    assert isinstance(second, WindowControllers)
+    assert isinstance(second, ControlledWindow)
     return second
 
 
-async def _move(rig: WindowRig, second: WindowControllers, session_id: str) -> None:
+async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
     """Let the first window go on with another session, and show its session in the second one."""
     await rig.wiring.workspace_controller.new_session()
     loaded: list[str] = []
-    second.session_controller.session_loaded.connect(lambda: loaded.append(second.shown_session.session_id))
+    second.controllers.session_controller.session_loaded.connect(
+        lambda: loaded.append(second.shown_session.session_id)
+    )
     second.window.sidebar.session_selected.emit(session_id)
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
-def _chips(second: WindowControllers) -> list[str]:
-    composer = second.session_controller.composer.widget
+def _chips(second: ControlledWindow) -> list[str]:
+    composer = second.controllers.session_controller.composer.widget
     return [chip.label for chip in composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
 
@@ -46,9 +48,9 @@ async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_se
         await rig.open_folder("project")
         await rig.use_server(server)
         second = await _second_window(rig)
-        session_id = rig.wiring.shown_session.session_id
+        session_id = rig.app_window.shown_session.session_id
         await rig.run_turn("Said first.")
-        composer = second.session_controller.composer
+        composer = second.controllers.session_controller.composer
         async with rig.wiring.windows.drafts.attaching_lock:
             rig.composer.long_text_pasted.emit("words\n" * 50)
             rig.wiring.session_controller.composer.send("Not sent. ")
@@ -68,13 +70,13 @@ async def test_what_is_attached_meanwhile_is_on_screen_where_its_session_is(
         await rig.open_folder("project")
         await rig.use_server(server)
         second = await _second_window(rig)
-        session_id = rig.wiring.shown_session.session_id
+        session_id = rig.app_window.shown_session.session_id
         await rig.run_turn("Said first.")
         async with rig.wiring.windows.drafts.attaching_lock:
             rig.composer.long_text_pasted.emit("words\n" * 50)
             await _move(rig, second, session_id)
-            second.session_controller.composer.widget.editor.insertPlainText("Written there")
+            second.controllers.session_controller.composer.widget.editor.insertPlainText("Written there")
         await until(lambda: len(_chips(second)) == 1, "what was attached in the other window")
-        assert await second.session_controller.composer.drafts.save_all() == []
+        assert await second.controllers.session_controller.composer.drafts.save_all() == []
         draft = await rig.workspace.store.draft(session_id)
         assert (draft.text, len(draft.attachments)) == ("Written there", 1)

@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.session.window_group import NO_SESSION
 from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -36,7 +36,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def _new_window(rig: WindowRig) -> WindowControllers:
+async def _new_window(rig: WindowRig) -> ControlledWindow:
     """Open a window by its key; it shows a new session of the same workspace."""
     windows = rig.wiring.windows
     count = len(windows.open_windows)
@@ -44,14 +44,14 @@ async def _new_window(rig: WindowRig) -> WindowControllers:
     rig.window.commands.new_window.trigger()
     await until(lambda: len(windows.open_windows) == count + 1, "another window")
     opened = windows.current
-    assert isinstance(opened, WindowControllers)
+    assert isinstance(opened, ControlledWindow)
     await until(lambda: _row_of(opened, opened.shown_session.session_id), "its session in its list")
     return opened
 
 
-def _row_of(window_controllers: WindowControllers, session_id: str) -> str:
+def _row_of(app_window: ControlledWindow, session_id: str) -> str:
     """Return the title that a window's session list has for a session; empty if it lists none."""
-    sessions = window_controllers.window.sidebar.session_list.sessions()
+    sessions = app_window.window.sidebar.session_list.sessions()
     return next((session.title for session in sessions if session.id == session_id), "")
 
 
@@ -68,7 +68,7 @@ async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing
 
 async def _check_two_sessions(rig: WindowRig) -> None:
     """Both windows list both sessions, and a session comes to the front where it is."""
-    first, second = rig.wiring, await _new_window(rig)
+    first, second = rig.app_window, await _new_window(rig)
     workspace_id, first_session = first.shown_session
     second_session = second.shown_session[1]
     assert second.shown_session[0] == workspace_id
@@ -82,7 +82,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     second.window.sidebar.session_selected.emit(first_session)
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert second.shown_session[1] == second_session
-    second.session_controller.composer.widget.editor.setPlainText("A draft.")
+    second.controllers.session_controller.composer.widget.editor.setPlainText("A draft.")
     second.window.close()
     await until(lambda: not second.window.isVisible(), "the second window closed")
     assert rig.window.isVisible()
@@ -94,7 +94,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
 
 async def _check_the_session_on_screen_elsewhere(rig: WindowRig) -> None:
     """A session with messages moves to another window, the one that was closed; this one gets a new one."""
-    first, windows = rig.wiring, rig.wiring.windows
+    first, windows = rig.app_window, rig.wiring.windows
     rig.window.sidebar.session_selected.emit(_session_titled(rig, "Say hello."))
     await until(lambda: first.shown_session[1] == _session_titled(rig, "Say hello."), "the first session")
     moved = first.shown_session[1]
@@ -117,22 +117,22 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
     assert other is not None
     deleted = other.shown_session[1]
     rig.window.sidebar.session_deleted.emit(deleted)
-    await until(lambda: not _row_of(rig.wiring, deleted), "the session out of the list")
+    await until(lambda: not _row_of(rig.app_window, deleted), "the session out of the list")
     await until(lambda: other.shown_session[1] != deleted, "another session in its window")
-    assert rig.wiring.shown_session[1] not in {deleted, other.shown_session[1]}
+    assert rig.app_window.shown_session[1] not in {deleted, other.shown_session[1]}
 
 
 async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
     """A window whose workspace is removed in another one closes with it; settings open over who asks."""
     windows = rig.wiring.windows
     other = next(opened for opened in windows.open_windows if opened.window is not rig.window)
-    assert isinstance(other, WindowControllers)
-    await other.settings.show("providers")
+    assert isinstance(other, ControlledWindow)
+    await other.controllers.settings.show("providers")
     await rig.wiring.settings.show("about")
-    assert rig.wiring.settings_dialog is not None
+    assert rig.app_window.settings_dialog is not None
     assert other.settings_dialog is None
     rig.wiring.settings.close()
-    await rig.wiring.workspace_controller.close_workspace(rig.wiring.shown_session.workspace_id)
+    await rig.wiring.workspace_controller.close_workspace(rig.app_window.shown_session.workspace_id)
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
 
@@ -162,7 +162,7 @@ async def test_a_restart_opens_each_window_as_it_was(qapp: QApplication, tmp_pat
         corners = {opened.window.x() for opened in rig.wiring.windows.windows}
         assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
         third.window.show_page("changes")
-        places = [opened.shown_session for opened in (rig.wiring, second, third)]
+        places = [opened.shown_session for opened in (rig.app_window, second, third)]
         second.window.resize(700, 500)
         second.window.activateWindow()
         await until(lambda: rig.wiring.windows.current is second, "the second window in front")
@@ -188,7 +188,7 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
     async with open_window(qapp, tmp_path) as rig:
         await _restart(rig)
         assert rig.wiring.windows.is_only_one(rig.window)
-        assert rig.wiring.shown_session == places
+        assert rig.app_window.shown_session == places
         assert rig.window.width() == 700
 
 
@@ -198,13 +198,13 @@ async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path)
         second = await _new_window(rig)
         agreed: list[str] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
-        second.quit_controller.confirmed.connect(lambda: agreed.append("second"))
+        second.controllers.quit_controller.confirmed.connect(lambda: agreed.append("second"))
         QTest.keyClick(second.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: bool(agreed), "Ctrl+Q with two windows")
         await asyncio.sleep(0)
         assert agreed == ["second"]
         rig.window.activateWindow()
-        await until(lambda: rig.wiring.windows.current is rig.wiring, "the first window in front")
+        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
         QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: len(agreed) > 1, "Ctrl+Q in the first window")
         assert agreed == ["second", "first"]
@@ -223,12 +223,12 @@ async def test_a_window_follows_what_happens_in_another_one(qapp: QApplication, 
         await _check_trust_and_models(rig, second)
 
 
-def _workspace_names(window_controllers: WindowControllers) -> list[str]:
-    buttons = window_controllers.window.rail.findChildren(WorkspaceButton)
+def _workspace_names(app_window: ControlledWindow) -> list[str]:
+    buttons = app_window.window.rail.findChildren(WorkspaceButton)
     return sorted(button.workspace.name for button in buttons)
 
 
-async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: WindowControllers) -> None:
+async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: ControlledWindow) -> None:
     """A window that never showed a workspace says when a session of it waits, and when none does any more."""
     asking = replies_in_order(StreamedReply(Call("run_command", '{"command": "true"}')), text_reply("Ended."))
     async with ChatServer(asking) as server:
@@ -240,9 +240,9 @@ async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: WindowCo
         await until(lambda: "waits for you" not in second.window.windowTitle(), "none that waits")
 
 
-async def _check_deleting_and_restoring(rig: WindowRig, second: WindowControllers) -> None:
+async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow) -> None:
     """The other window lists a session that is deleted and restored as this one does."""
-    session_id = rig.wiring.shown_session.session_id
+    session_id = rig.app_window.shown_session.session_id
     await until(lambda: _row_of(second, session_id), "the session in the list of the other window")
     rig.window.sidebar.session_deleted.emit(session_id)
     await until(lambda: not _row_of(second, session_id), "the session out of the list of the other window")
@@ -252,12 +252,12 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: WindowController
     await until(lambda: _row_of(second, session_id), "the session back in both lists")
 
 
-async def _check_trust_and_models(rig: WindowRig, second: WindowControllers) -> None:
+async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> None:
     """The other window can send as soon as the folder is trusted here, and names the model chosen here."""
     workspace_id = second.shown_session.workspace_id
     composer, strip = (
-        second.session_controller.composer.widget,
-        second.session_controller.views.chat.trust_strip,
+        second.controllers.session_controller.composer.widget,
+        second.controllers.session_controller.views.chat.trust_strip,
     )
     await rig.wiring.trust.set_trusted(workspace_id, False)
     assert strip.isVisible()
@@ -275,17 +275,17 @@ async def test_what_comes_from_outside_opens_in_the_window_that_has_it(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        place = rig.wiring.shown_session
+        place = rig.app_window.shown_session
         await rig.run_turn("Say hello.")
         rig.window.show_page("changes")
         second = await _new_window(rig)
         link = Link(place.workspace_id, session_id=place.session_id).text
         (tmp_path / "other").mkdir()
         rig.wiring.services.registry.add(tmp_path / "other", trusted=True)
-        await second.workspace_controller.open_folder(tmp_path / "other")
+        await second.controllers.workspace_controller.open_folder(tmp_path / "other")
         places = second.shown_session
         second.window.show_page("cache")
-        await open_target(link, second, is_first=False)
+        await open_target(link, second.controllers, is_first=False)
         await until(rig.window.isActiveWindow, "the window that shows the session")
         assert rig.window.page() == "chat"
         assert (second.shown_session, second.window.page()) == (places, "cache")
@@ -304,7 +304,7 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
         assert not rig.window.banners.banner_ids()
         second.window.close()
         await until(lambda: not second.window.isVisible(), "the second window closed")
-        moved = rig.wiring.shown_session.session_id
+        moved = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
         rig.window.sidebar.session_list.window_requested.emit(moved)
         await until(lambda: second.shown_session.session_id == moved, "the session in the window")
@@ -319,18 +319,20 @@ async def test_settings_open_over_the_window_that_asks_unless_something_is_not_s
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         second = await _new_window(rig)
-        await second.settings.show("instructions")
-        second.settings.dialog.instructions.workspace.text.setPlainText("Answer in short sentences.")
+        await second.controllers.settings.show("instructions")
+        second.controllers.settings.dialog.instructions.workspace.text.setPlainText(
+            "Answer in short sentences."
+        )
         assert second.unsaved_settings()
         rig.window.remedy_requested.emit("enter_key")
         await asyncio.sleep(0.1)
-        assert rig.wiring.settings_dialog is None
+        assert rig.app_window.settings_dialog is None
         assert second.settings_dialog is not None
-        assert not rig.wiring.unsaved_settings()
+        assert not rig.app_window.unsaved_settings()
         await _check_they_are_asked_about_once(rig, second)
 
 
-async def _check_they_are_asked_about_once(rig: WindowRig, second: WindowControllers) -> None:
+async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWindow) -> None:
     """Who closes the window without saving is not asked again by Quit."""
     second.window.close()
     await until(lambda: _questions(second), "the question about the settings")
@@ -348,21 +350,21 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
     """The other window comes to the front; this one goes on with another session."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        original = rig.wiring.shown_session.session_id
+        original = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
         rig.conversation.session.publish(CompactionProgress("summarise"))
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
-        await until(lambda: rig.wiring.shown_session.session_id != original, "the branch")
-        branch = rig.wiring.shown_session.session_id
-        await until(lambda: _row_of(rig.wiring, branch), "the branch in the list")
+        await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
+        branch = rig.app_window.shown_session.session_id
+        await until(lambda: _row_of(rig.app_window, branch), "the branch in the list")
         rig.window.sidebar.session_list.window_requested.emit(original)
         await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
         assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
         rig.window.banners.action_clicked.emit("editing", "cancel")
-        await until(lambda: not _row_of(rig.wiring, branch), "the branch out of the list")
-        assert rig.wiring.shown_session.session_id not in {branch, original}
+        await until(lambda: not _row_of(rig.app_window, branch), "the branch out of the list")
+        assert rig.app_window.shown_session.session_id not in {branch, original}
         assert second.shown_session.session_id == original
 
 
@@ -373,16 +375,16 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         workspace_id = await rig.open_folder("project")
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
-        rig.window.sidebar.session_deleted.emit(rig.wiring.shown_session.session_id)
+        rig.window.sidebar.session_deleted.emit(rig.app_window.shown_session.session_id)
         await until(rig.window.no_session.isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await _new_window(rig)
-        places = [rig.wiring.shown_session, second.shown_session]
-        second.session_controller.composer.widget.editor.setPlainText("A draft.")
+        places = [rig.app_window.shown_session, second.shown_session]
+        second.controllers.session_controller.composer.widget.editor.setPlainText("A draft.")
         await rig.wiring.workspace_controller.reopen(workspace_id)
-        assert [rig.wiring.shown_session, second.shown_session] == places
-        assert second.session_controller.composer.widget.editor.toPlainText() == "A draft."
-        assert second.session_controller.workspace is rig.workspace
+        assert [rig.app_window.shown_session, second.shown_session] == places
+        assert second.controllers.session_controller.composer.widget.editor.toPlainText() == "A draft."
+        assert second.controllers.session_controller.workspace is rig.workspace
         await rig.wiring.import_export.merge_file(workspace_id, tmp_path / "project.helix")
         assert second.shown_session == places[1]
 
@@ -396,19 +398,19 @@ async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path
         await until(lambda: rig.rows(ApprovalRow), "the approval")
         second = await _new_window(rig)
         rig.window.quit_requested.emit()
-        await until(lambda: _questions(rig.wiring), "the question")
+        await until(lambda: _questions(rig.app_window), "the question")
         second.window.quit_requested.emit()
-        await until(_questions(rig.wiring)[0].isActiveWindow, "the same question in front")
+        await until(_questions(rig.app_window)[0].isActiveWindow, "the same question in front")
         assert not _questions(second)
-        _questions(rig.wiring)[0].reject()
-        await until(lambda: not _questions(rig.wiring), "the question gone")
+        _questions(rig.app_window)[0].reject()
+        await until(lambda: not _questions(rig.app_window), "the question gone")
         second.window.quit_requested.emit()
         await until(lambda: _questions(second), "the question over the other window")
         _questions(second)[0].reject()
 
 
-def _questions(window_controllers: WindowControllers) -> list[QuestionDialog]:
-    dialogs = window_controllers.window.findChildren(QuestionDialog)
+def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
+    dialogs = app_window.window.findChildren(QuestionDialog)
     return [dialog for dialog in dialogs if dialog.isVisible()]
 
 
@@ -422,8 +424,8 @@ async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_op
         place = second.shown_session
         second.window.close()
         await until(lambda: not second.window.isVisible(), "the second window closed")
-        second.quit_controller.tray.clicked.emit(*place)
-        await until(lambda: rig.wiring.shown_session == place, "the session in the first window")
+        second.controllers.quit_controller.tray.clicked.emit(*place)
+        await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
         assert not second.window.isVisible()
 
 
@@ -434,40 +436,40 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
         await rig.open_folder("project")
         await rig.use_server(server)
         second = await _new_window(rig)
-        session_id = rig.wiring.shown_session.session_id
+        session_id = rig.app_window.shown_session.session_id
         await _check_attachments(rig, second, session_id)
         await _check_an_unsaved_draft(rig, second, session_id, monkeypatch)
 
 
-async def _show(window_controllers: WindowControllers, session_id: str) -> None:
+async def _show(app_window: ControlledWindow, session_id: str) -> None:
     """Show a session in a window, and let the other window that has it go on with another one."""
-    windows = window_controllers.windows
-    other = windows.other_with(window_controllers.window, *window_controllers.shown_session[:1], session_id)
-    if isinstance(other, WindowControllers):
-        await other.workspace_controller.new_session()
+    windows = app_window.controllers.windows
+    other = windows.other_with(app_window.window, *app_window.shown_session[:1], session_id)
+    if isinstance(other, ControlledWindow):
+        await other.controllers.workspace_controller.new_session()
     loaded: list[str] = []
-    window_controllers.session_controller.session_loaded.connect(
-        lambda: loaded.append(window_controllers.shown_session.session_id)
+    app_window.controllers.session_controller.session_loaded.connect(
+        lambda: loaded.append(app_window.shown_session.session_id)
     )
-    window_controllers.window.sidebar.session_selected.emit(session_id)
+    app_window.window.sidebar.session_selected.emit(session_id)
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
-async def _check_attachments(rig: WindowRig, second: WindowControllers, session_id: str) -> None:
+async def _check_attachments(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
     """What was sent with a message in one window doesn't go along with the next one in another."""
     await rig.run_turn("Said first.")
     rig.composer.long_text_pasted.emit("words\n" * 50)
     await until(rig.attachment_labels, "what was pasted")
     await _show(second, session_id)
-    attachments = second.session_controller.composer.attachments
+    attachments = second.controllers.session_controller.composer.attachments
     await until(lambda: len(attachments.current()) == 1, "the attachment that was added here")
-    second.session_controller.composer.send("Said there.")
+    second.controllers.session_controller.composer.send("Said there.")
     await until(lambda: not attachments.current(), "the attachment sent")
-    conversation = second.session_controller.conversation
+    conversation = second.controllers.session_controller.conversation
     assert conversation is not None
     transcript = conversation.session.transcript
     await until(lambda: transcript.messages.turns > 1 and not conversation.is_running, "the answer")
-    await _show(rig.wiring, session_id)
+    await _show(rig.app_window, session_id)
     rig.type_message("Written after it", send=False)
     await rig.wiring.session_controller.composer.drafts.save_all()
     draft = await rig.workspace.store.draft(session_id)
@@ -475,7 +477,7 @@ async def _check_attachments(rig: WindowRig, second: WindowControllers, session_
 
 
 async def _check_an_unsaved_draft(
-    rig: WindowRig, second: WindowControllers, session_id: str, monkeypatch: pytest.MonkeyPatch
+    rig: WindowRig, second: ControlledWindow, session_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What one window could not save is shown by the one that the session goes to."""
 
@@ -489,6 +491,6 @@ async def _check_an_unsaved_draft(
         await until(lambda: "could not be saved" in rig.banner_text(), "the notice")
     assert f"unsaved-draft-{session_id}" in second.window.banners.banner_ids()
     await _show(second, session_id)
-    composer = second.session_controller.composer.widget
+    composer = second.controllers.session_controller.composer.widget
     await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")
     assert "could not be saved" not in rig.banner_text()
