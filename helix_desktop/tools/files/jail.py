@@ -97,6 +97,44 @@ class Jail(Protocol):
         ...
 
 
+class WorkspaceRoot:
+    """The workspace's folder, known again by what it was when the workspace was opened."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._place = _place_of(root)
+
+    def check(self) -> None:
+        """Raise ToolError if the folder is gone, or another drive's folder is in its place.
+
+        A folder that was made anew on the same drive is as good, and so is its drive at another time.
+        """
+        now = _place_of(self._root)
+        if now is None:
+            raise ToolError(
+                "The workspace's folder is missing.",
+                "It was moved, renamed or deleted, or its drive was removed.",
+                "No path works until it is back: tell the user, and do not look for it.",
+            )
+        if self._place is None:
+            self._place = now
+        if now[0] != self._place[0] and now[1] != self._place[1]:
+            raise ToolError(
+                "The workspace's folder is on another drive than when it was opened.",
+                "Its own drive was removed, or another one is in front of it.",
+                "Nothing was changed: tell the user to connect the drive, or to open the folder again.",
+            )
+
+
+def _place_of(root: Path) -> tuple[int, int] | None:
+    """Return the drive and the number of a folder there; None if there is none."""
+    try:
+        stat = os.stat(root)
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
 class PathLimits:
     """The paths that are out of bounds inside a workspace, by path components."""
 

@@ -23,6 +23,7 @@ from helix_desktop.tools.files.jail import (
     OpenFile,
     PathLimits,
     SearchRoot,
+    WorkspaceRoot,
     changed_file_refused,
     hard_link_refused,
     special_file_refused,
@@ -118,6 +119,7 @@ class PosixJail:
     def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
         self._unresolved_root, self._root = root.absolute(), root.resolve()
         self.limits = PathLimits(self._root, hidden, read_only)
+        self._opened_root = WorkspaceRoot(self._root)
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
@@ -169,6 +171,7 @@ class PosixJail:
 
     @contextmanager
     def _walk(self, path: str, create: bool = False) -> Iterator[_Walk]:
+        self._opened_root.check()
         walk = _Walk(self._root, path, parts_of(path, (self._unresolved_root, self._root)), create)
         try:
             walk.run()

@@ -25,6 +25,7 @@ from helix_desktop.tools.files.jail import (
     OpenFile,
     PathLimits,
     SearchRoot,
+    WorkspaceRoot,
     changed_file_refused,
     hard_link_refused,
     special_file_refused,
@@ -41,6 +42,7 @@ class WindowsJail:
     def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
         self._unresolved_root, self._root = root.absolute(), root.resolve()
         self.limits = PathLimits(self._root, hidden, read_only)
+        self._opened_root = WorkspaceRoot(self._root)
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
@@ -101,6 +103,7 @@ class WindowsJail:
             return rel
 
     def _resolve(self, path: str) -> tuple[Path, str]:
+        self._opened_root.check()
         parts = parts_of(path, (self._unresolved_root, self._root))
         try:
             target = self._root.joinpath(*parts).resolve()
