@@ -178,6 +178,19 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     assert saved.args[0].models[0].window == 32_000
 
 
+def test_a_long_line_of_the_list_is_cut(qtbot: QtBot) -> None:
+    """A bar to scroll it took the place of the first line."""
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    name = "a-provider-with-a-very-long-name-" * 4
+    forms = [ProviderForm(name, name, "http://127.0.0.1:1/v1", default_model="m" * 80)]
+    page.show_providers(forms, [ProviderStatus(name, True, "none")])
+    page.resize(500, 600)
+    page.show()
+    assert not page.list.horizontalScrollBar().isVisible()
+    assert page.list.horizontalScrollBar().maximum() == 0
+
+
 def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
     """It read "reported by any"."""
     page = ProvidersPage()

@@ -18,6 +18,7 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import ICON_GAP_PX
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
@@ -28,6 +29,7 @@ tr = Translator("Composer")
 PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
 _MAX_WIDTH = 788  # pixels
+_MODEL_PX = 220  # of the model's name, at most
 _BUTTON, _LINE = 32, 26  # heights of the button that sends and of the others
 
 
@@ -84,6 +86,7 @@ class Composer(Themed, QWidget):
         self.history = MessageHistory(self.editor)
         self.completer = Completer(self.editor, self.frame)
         self._chips = AttachmentBar(self._style, self.frame)
+        self._model_name = self._model_tip = ""
         self.model_button = QPushButton(self.frame)
         self.model_button.setObjectName("model")
         self.model_button.hide()
@@ -171,13 +174,21 @@ class Composer(Themed, QWidget):
 
     def set_model(self, name: str, tip: str = "") -> None:
         """Show the model's name, and in its tooltip for what it was chosen; an empty name hides it."""
-        self.model_button.setText(name)
-        self.model_button.setToolTip(tip)
+        self._model_name, self._model_tip = name, tip
+        self._show_model()
         self.model_button.setAccessibleName(tr("Model: {model}", model=name))
         self.model_button.setVisible(bool(name))
         self.editor.set_placeholders(
             tr("Write a message: @ for files, # for cached outputs, / for commands"), tr("Write a message")
         )
+
+    def _show_model(self) -> None:
+        """Show the name in the room that it may take; the whole of it is in the tooltip then."""
+        room, name = round(self._style.px(_MODEL_PX)), self._model_name
+        shown = self.model_button.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+        self.model_button.setText(shown)
+        tip = self._model_tip if shown == name else f"{name}\n{self._model_tip}".rstrip()
+        self.model_button.setToolTip(plain_tooltip(tip))
 
     def set_note(self, text: str, is_warning: bool = False) -> None:
         """Say something about the text below it, for example what it attaches; empty hides it."""
@@ -222,6 +233,7 @@ class Composer(Themed, QWidget):
         tall = round(style.px(_LINE))
         self.model_button.setFixedHeight(tall)
         set_style_sheet(self.model_button, _outline_style(style, round(style.px(12))))
+        self._show_model()
         self._attach.setFixedSize(tall, tall)
         send_edge = max(_BUTTON, tall)
         self._send.setFixedSize(send_edge, send_edge)

@@ -155,6 +155,11 @@ class ProvidersPage(Themed, QWidget):
 
     def _fit_list(self) -> None:
         self._paint_icons()
+        for place in range(self.list.count()):
+            item = self.list.item(place)
+            item.setSizeHint(QSize())
+            # Without a width of its own, a line is as wide as the list, and cut where it is longer.
+            item.setSizeHint(QSize(1, self.list.sizeHintForRow(place)))
         line = max(_LINE_PX, self.list.sizeHintForRow(0))
         self.list.setFixedHeight(min(_LINES, max(1, self.list.count())) * line + 12)
 
@@ -251,7 +256,7 @@ class ProvidersPage(Themed, QWidget):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         super().tint(theme)
-        self._paint_icons()
+        self._fit_list()
 
     def _paint_icons(self) -> None:
         for place in range(self.list.count()):

@@ -260,6 +260,18 @@ def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     assert style.width(label, style.font(SMALL, MEDIUM)) + buttons_px <= pasted.width()
 
 
+def test_a_long_name_of_a_model_is_cut_in_its_middle(composer: Composer) -> None:
+    """It was cut at both ends, and its icon was gone."""
+    name = "an-organisation/a-very-long-name-of-a-model-2026-11-24-instruct-q4-k-m"
+    composer.set_model(name, "For this session")
+    shown = composer.model_button.text()
+    assert "…" in shown
+    assert (name[:5], name[-5:]) == (shown[:5], shown[-5:])
+    assert composer.model_button.toolTip().startswith(name)
+    composer.set_model("small", "For this session")
+    assert (composer.model_button.text(), composer.model_button.toolTip()) == ("small", "For this session")
+
+
 def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     composer.set_estimate("≈ 12 tokens")
     composer.set_model("Opus")
