@@ -237,11 +237,13 @@ class Conversation:
     async def retry(self) -> None:
         """Repeat the last step of the newest turn, unless that turn is done or a turn runs.
 
-        Queued messages are sent afterwards. Raises WorkspaceUntrusted, ModelNotChosen.
+        One that ended without a record, since nothing could be saved, gets its end first. Queued messages are
+        sent afterwards. Raises WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
         self.model_choice.require()
-        if not self.is_running and self.session.transcript.retry_event() is not None:
+        transcript = self.session.transcript
+        if not self.is_running and (transcript.turn_open or transcript.retry_event() is not None):
             self.queue.sending_seq = 0
             self._start(self._engine.retry_turn)
 

@@ -38,7 +38,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ApplyRemedy
+from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.arriving_answer import ArrivingAnswer
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.removed_outputs import removed_outputs
@@ -294,7 +294,10 @@ class ChatPresenter:
     def _error_row(self, error: ErrorRaised) -> Row:
         self._error_count += 1
         key = RowKey(self._error_count, part="error")
-        actions = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
+        actions: tuple[ButtonAction, ...] = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
+        conversation = self._conversation
+        if error.is_unsaved and conversation is not None and conversation.session.transcript.turn_open:
+            actions = (*actions, ControlTurn("retry"))
         what, why, fix = map(translate, (error.what, error.why, error.fix))
         level: NoticeLevel = "warning" if error.is_warning else "error"
         self._error_rows.append(NoticeRow(key, level, what, why, fix, actions, translate(error.details)))

@@ -15,6 +15,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.design.dialogs import QuestionDialog
@@ -219,12 +220,18 @@ async def _check_an_error_of_saving(rig: WindowRig) -> None:
 
 
 async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
-    """The command itself filled the disk: its card said "running" for good, in a session that is ready."""
+    """The command itself filled the disk: its card said "running" for good, in a session that is ready.
+
+    Retry goes on from there: "try again" stood there without a button.
+    """
     rig.type_message("Fill it")
     await rig.answer_approval("once")
     await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
     await until(lambda: rig.rows(ToolRow)[0].state == "interrupted", "the card")
     assert figures_text(rig.rows(ToolRow)[0], 1.0) == "output not saved"
     (rig.folder / "call" / "ballast").unlink()
-    await rig.run_turn("Again")
+    (error,) = [row for row in rig.rows(NoticeRow) if row.level == "error"]
+    assert error.actions[-1] == ControlTurn("retry")
+    rig.chat.view.action_triggered.emit(error.actions[-1])
+    await until(lambda: [row.text for row in rig.rows(AssistantRow)] == ["Hi."], "the answer")
     assert rig.rows(ToolRow)[0].answer_seq
