@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
@@ -18,6 +18,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Window")
 
 _MESSAGE_MS = 15_000
+_WATCH_MS, _MAX_ABSENCES = 3_000, 2  # between looks at the tray, and looks without one: a panel may restart
 log = logging.getLogger(__name__)
 
 
@@ -40,6 +41,9 @@ class Tray(QObject):
             APP_NAME, QGuiApplication.desktopFileName(), lambda place: self.clicked.emit(*place)
         )
         self._is_serving = False
+        self._absences = 0
+        self._watch_timer = QTimer(self, interval=_WATCH_MS)
+        self._watch_timer.timeout.connect(self._watch_tray)
 
     def is_available(self) -> bool:
         """Return whether the system has a tray."""
@@ -74,9 +78,20 @@ class Tray(QObject):
         icon.showMessage(title, text, self._window.windowIcon(), _MESSAGE_MS)
 
     def hide_window(self) -> None:
-        """Hide the window; the icon brings it back."""
+        """Hide the window; the icon brings it back, and so does the end of the tray."""
         self._visible_icon().setToolTip(APP_NAME)
         self._window.hide()
+        self._absences = 0
+        self._watch_timer.start()
+
+    def _watch_tray(self) -> None:
+        if self._window.isVisible():
+            self._watch_timer.stop()
+            return
+        self._absences = 0 if self.is_available() else self._absences + 1
+        if self._absences >= _MAX_ABSENCES:
+            self._watch_timer.stop()
+            self._window.show()
 
     def clear_message(self) -> None:
         """Take the messages back, and hide the icon unless it is the only way to the window."""
