@@ -15,6 +15,7 @@ ActionName: TypeAlias = (
     Remedy
     | Literal[
         "compact_again",
+        "compare_handover",
         "continue",
         "edit_handover",
         "observe_again",
@@ -36,6 +37,7 @@ _LABELS: dict[ActionName, TranslatableText] = {
     "choose_model": text("Choose model…"),
     "compact": text("Compact conversation…"),
     "compact_again": _RETRY,
+    "compare_handover": text("Compare…"),
     "continue": text("Continue"),
     "edit_handover": text("Edit…"),
     "enter_key": text("Enter API key…"),

@@ -196,7 +196,7 @@ class WholeSessionScope(HandoverScope):
         items = self._runtime.transcript.messages.items
         if not items:
             raise CompactionRefused(
-                _text("Nothing to summarize yet."),
+                _text("Nothing to compact yet."),
                 _text("This session has no messages."),
                 _text("Send a message first."),
             )

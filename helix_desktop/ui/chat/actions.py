@@ -216,6 +216,13 @@ class Redo:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareHandover:
+    """Show what a recorded handover, by its event, says otherwise than the one before it."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class EditHandover:
     """Edit the sections of a recorded handover, by its event."""
 
@@ -223,7 +230,7 @@ class EditHandover:
 
 
 @dataclass(frozen=True, slots=True)
-class SummarizeUpTo:
+class CompactUpTo:
     """Open the dialog to compact with the range that ends at an event, or as near before it as can be."""
 
     seq: int
@@ -298,6 +305,7 @@ ButtonAction: TypeAlias = (
     | ShowInTimeline
     | Undo
     | Redo
+    | CompareHandover
     | EditHandover
     | RetrySummary
     | ControlTurn
@@ -326,7 +334,7 @@ SessionAction: TypeAlias = (
     | ReadThumbnail
     | ReadChanges
     | StopCall
-    | SummarizeUpTo
+    | CompactUpTo
     | ShowGuide
 )
 """What the session does, not the view."""
@@ -356,6 +364,7 @@ _NAMES: dict[type[ButtonAction], ActionName] = {
     ShowInTimeline: "view",
     Undo: "undo",
     Redo: "redo",
+    CompareHandover: "compare_handover",
     EditHandover: "edit_handover",
     OpenVersion: "open_parent",
     OpenChanges: "open_changes",

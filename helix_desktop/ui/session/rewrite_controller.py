@@ -15,7 +15,15 @@ from helix_desktop.domain.errors import CompactionRefused, HelixError
 from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Undone, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
+from helix_desktop.ui.chat.actions import (
+    CompactUpTo,
+    CompareHandover,
+    EditHandover,
+    Redo,
+    RetrySummary,
+    SessionAction,
+    Undo,
+)
 from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION, Banner
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
@@ -173,9 +181,7 @@ class RewriteController(QObject):
             active, rerun_seq = conversation.session.transcript.window.handover, 0
             if active is not None and not active[1].origin and seq <= active[1].upto:
                 rerun_seq = active[0]
-            self._start(
-                self._run_handover(conversation, rerun_seq=rerun_seq, upto=seq), "summarize up to here"
-            )
+            self._start(self._run_handover(conversation, rerun_seq=rerun_seq, upto=seq), "compact up to here")
 
         if self.handover_presenter is None:
             self._with_conversation(start)
@@ -266,7 +272,9 @@ class RewriteController(QObject):
                 self.redo(seq)
             case EditHandover(seq=seq):
                 self.edit(seq)
-            case SummarizeUpTo(seq=seq):
+            case CompareHandover(seq=seq):
+                self.compare(seq)
+            case CompactUpTo(seq=seq):
                 self.compact_up_to(seq)
             case RetrySummary(kind=kind):
                 self.retry(kind)

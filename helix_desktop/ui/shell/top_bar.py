@@ -94,7 +94,7 @@ class TopBar(Themed, QWidget):
             )
         )
         self.mode = ModeButton(mode_menu(self, actions), actions.next_mode)
-        self.compact = IconButton("archive", "")
+        self.compact = IconButton("layers", "")
         keep_tip(actions.compact_now, tr("Compact conversation"), self.compact.set_tip)
         self.compact.clicked.connect(actions.compact_now.trigger)
         self.inspector = IconButton("panel-right", "")

@@ -19,7 +19,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.chat.actions import SummarizeUpTo, button_name
+from helix_desktop.ui.chat.actions import CompactUpTo, button_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
@@ -282,7 +282,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summariser) -> None:
     end = dialog.range_box.itemData(dialog.range_box.count() - 1)
     dialog.reject()
     await _closed(rig)
-    rig.chat.view.action_triggered.emit(SummarizeUpTo(end))
+    rig.chat.view.action_triggered.emit(CompactUpTo(end))
     await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
     assert rig.wiring.rewrites.handover_presenter is not None
     dialog = rig.wiring.rewrites.handover_presenter.dialog
@@ -294,7 +294,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summariser) -> None:
     await _closed(rig)
     assert rig.events(HandoverMade)[-1].upto == end
     first = rig.conversation.session.transcript.messages.items[0].seq
-    rig.chat.view.action_triggered.emit(SummarizeUpTo(first))  # covered already: that one again
+    rig.chat.view.action_triggered.emit(CompactUpTo(first))  # covered already: that one again
     await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
     dialog = rig.wiring.rewrites.handover_presenter.dialog
     await until(dialog.isVisible, "its ranges")

@@ -37,6 +37,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
+    CompareHandover,
     EditHandover,
     OpenChanges,
     OpenVersion,
@@ -204,7 +205,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover, transcript)
-            actions = (ShowInTimeline(seq), *_edit_action(seq, handover), Undo(seq))
+            actions = (ShowInTimeline(seq), *_handover_actions(seq, handover), Undo(seq))
         case FoldMade() as fold:
             kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, transcript, ratio)
         case ObservationsPlaced() as placed:
@@ -227,8 +228,10 @@ def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float
     return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
 
 
-def _edit_action(seq: int, handover: HandoverMade) -> tuple[ButtonAction, ...]:
-    return () if handover.origin else (EditHandover(seq),)
+def _handover_actions(seq: int, handover: HandoverMade) -> tuple[ButtonAction, ...]:
+    if handover.origin:
+        return ()
+    return (CompareHandover(seq), EditHandover(seq)) if handover.former else (EditHandover(seq),)
 
 
 def _manual_change(

@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.actions import (
     BranchSession,
     CacheNow,
     ChooseForm,
+    CompactUpTo,
     EditMessage,
     MenuAction,
     OpenCacheEntry,
@@ -23,7 +24,6 @@ from helix_desktop.ui.chat.actions import (
     RetryAnswer,
     RewindTo,
     ShowRewriteOf,
-    SummarizeUpTo,
     Unpin,
 )
 from helix_desktop.ui.chat.items.painting import HitArea
@@ -54,7 +54,7 @@ class MenuEntry(NamedTuple):
     """Something to do: its object name, its words, its icon."""
 
     name: str
-    action: MenuAction | BranchAction | SummarizeUpTo
+    action: MenuAction | BranchAction | CompactUpTo
     label: str
     icon_name: str
 
@@ -99,7 +99,7 @@ def summary_entries(row: Row) -> list[MenuEntry]:
     seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
     if not seq:
         return []
-    return [MenuEntry("summarize", SummarizeUpTo(seq), tr("Summarize up to here…"), "layers")]
+    return [MenuEntry("compact", CompactUpTo(seq), tr("Compact up to here…"), "layers")]
 
 
 def _pin_entries(row: ToolRow) -> list[MenuEntry]:
