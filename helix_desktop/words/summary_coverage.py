@@ -33,10 +33,15 @@ class MissingText:
     lines: tuple[tuple[str, str], ...] = ()
 
     @property
+    def heading_line(self) -> str:
+        """Return the heading as a line above others."""
+        return tr("{heading}:", heading=self.heading) if self.heading else ""
+
+    @property
     def text(self) -> str:
         """Return all as lines of text."""
         lines = (tr("{kind}: {facts}", kind=kind, facts=facts) for kind, facts in self.lines)
-        return "\n".join((self.heading, *lines))
+        return "\n".join((self.heading_line, *lines))
 
 
 NOTHING_MISSING = MissingText()
@@ -49,7 +54,7 @@ def added_text(coverage: Sequence[SummaryCoverage]) -> MissingText:
     """
     listed = ((_kind_name(kind.kind), _listed(kind)) for kind in coverage)
     lines = tuple((kind, facts) for kind, facts in listed if facts)
-    return MissingText(tr("Added below it:"), lines) if lines else NOTHING_MISSING
+    return MissingText(tr("Added below it"), lines) if lines else NOTHING_MISSING
 
 
 def _listed(coverage: SummaryCoverage) -> str:

@@ -302,6 +302,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Compare…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>Continue</source>
             <translation type="unfinished" />
         </message>
@@ -797,11 +802,6 @@
         <message>
             <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
             <source>Nothing to compact yet.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/handover_scopes.py" />
-            <source>Nothing to summarize yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4633,6 +4633,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Compact up to here…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Connect a model</source>
             <translation type="unfinished" />
@@ -5380,11 +5385,6 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Suggested next: {message}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
-            <source>Summarize up to here…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21692,7 +21692,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Added below it:</source>
+            <source>Added below it</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22517,6 +22517,11 @@
         <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{counts}, {verbatim} kept word for word</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>{heading}:</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -98,7 +98,7 @@ class HandoverView(Card):
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage:
-            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing))
+            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
         note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"

@@ -83,7 +83,7 @@ class ObservationsView(Card):
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage:
-            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing))
+            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.parts = self._make_parts()
         for part in self.parts:
             self.body.addWidget(part)

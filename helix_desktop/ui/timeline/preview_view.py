@@ -48,7 +48,7 @@ class PreviewView(Card):
             IconLabel("circle-check", px=14, color_token="ok"),
             IconLabel("triangle-alert", px=14, color_token="warn"),
         )
-        self._coverage = SummaryCoverageView()
+        self._coverage = SummaryCoverageView(is_folded=True)
         self._messages = Pill("", icon_name="message-square")
         self._continuations: tuple[Continuation, ...] = ()
         self._links = QWidget()

@@ -7,34 +7,58 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 
 _PX = 12  # of its texts at 100 %
 
 
 class SummaryCoverageView(Themed, QWidget):
-    """Shows the counts of a coverage check, and below them what is missing; hidden without either."""
+    """Shows the counts of a coverage check, and below them what is missing; hidden without either.
 
-    def __init__(self, coverage: str = "", missing: MissingText = NOTHING_MISSING) -> None:
-        """Show these."""
+    `is_folded`: what is missing stands behind its heading until that is opened.
+    """
+
+    def __init__(
+        self, coverage: str = "", missing: MissingText = NOTHING_MISSING, *, is_folded: bool = False
+    ) -> None:
         super().__init__()
+        self._is_folded = is_folded
+        self._is_open = False
         self._parts = column(gap=4)
         self.setLayout(self._parts)
         self.show_coverage(coverage, missing)
 
     def show_coverage(self, coverage: str, missing: MissingText) -> None:
-        """Show others."""
+        """Show others; what is open stays open."""
         clear_layout(self._parts)
-        for text in filter(None, (coverage, missing.heading)):
-            self._parts.addWidget(SelectableText(text, _PX, "muted"))
+        if coverage:
+            self._parts.addWidget(SelectableText(coverage, _PX, "muted"))
         if missing.lines:
-            self._parts.addWidget(_lines(missing))
+            self._parts.addWidget(self._disclosure(missing) if self._is_folded else _with_heading(missing))
         retint(self, self._theme)
         self.setAccessibleName("\n".join(filter(None, (coverage, missing.text))))
         is_shown = bool(coverage or missing.lines)
         if self.parentWidget() is not None or not is_shown:  # shown before, it is a window of its own
             self.setVisible(is_shown)
+
+    def _disclosure(self, missing: MissingText) -> QWidget:
+        kinds = dotted(kind for kind, _ in missing.lines)
+        disclosure = Disclosure(DisclosureHead(missing.heading, kinds, "muted"), lambda: _lines(missing))
+        disclosure.head.setChecked(self._is_open)
+        disclosure.head.toggled.connect(self._note_open)
+        return disclosure
+
+    def _note_open(self, is_open: bool) -> None:
+        self._is_open = is_open
+
+
+def _with_heading(missing: MissingText) -> QWidget:
+    widget = QWidget()
+    widget.setLayout(column(SelectableText(missing.heading_line, _PX, "muted"), _lines(missing), gap=4))
+    return widget
 
 
 def _lines(missing: MissingText) -> QWidget:

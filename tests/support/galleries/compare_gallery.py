@@ -68,7 +68,7 @@ def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -
         "Named in text and lists: 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
     )
     missing = MissingText(
-        "Added below it:",
+        "Added below it",
         (
             ("Instructions", "Never push to main"),
             ("Files", "docs/plan.md · src/helix/margin.py"),

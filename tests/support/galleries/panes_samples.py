@@ -257,7 +257,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "coverage": "Named in text and lists: 2 of 5 instructions, 3 kept word for word · 1 of 3 "
         "conclusions, 1 kept word for word · 41 of 44 files",
         "missing": MissingText(
-            "Added below it:", (("Files", "docs/plan.md · src/helix/margin.py"), ("Numbers", "#4711"))
+            "Added below it", (("Files", "docs/plan.md · src/helix/margin.py"), ("Numbers", "#4711"))
         ),
     }  # fmt: skip
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above

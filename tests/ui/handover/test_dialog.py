@@ -94,7 +94,7 @@ def test_it_is_as_high_as_the_choice_and_grows_for_a_draft(dialog: HandoverDialo
 
 def test_in_a_low_window_what_is_said_of_a_draft_scrolls(qtbot: QtBot, dialog: HandoverDialog) -> None:
     lines = tuple((kind, " · ".join(["tests/test_extremes.py"] * 12)) for kind in ("Files", "Commands"))
-    draft = replace(DRAFT, coverage="12 of 36 files", missing=MissingText("Added below it:", lines))
+    draft = replace(DRAFT, coverage="12 of 36 files", missing=MissingText("Added below it", lines))
     dialog.show_draft(draft)
     dialog.show_problem("The edited handover can't be read. " * 8)
     (facts,) = (

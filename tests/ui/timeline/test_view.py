@@ -20,6 +20,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
@@ -87,9 +88,13 @@ def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
 
 def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Timeline) -> None:
     """How many of each kind it names, and what was added below it; "Undone" in words, not by color alone."""
-    texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
     missing = handover_card(3, 492).missing
-    assert {handover_card(3, 492).coverage, missing.heading, *chain(*missing.lines)} <= {*texts}
+    (head,) = [
+        head for head in card(pane, 492).findChildren(DisclosureHead) if head.text() == missing.heading
+    ]
+    head.click()
+    texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
+    assert {handover_card(3, 492).coverage, *chain(*missing.lines)} <= {*texts}
     assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]
     assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "Undone"]
     assert card(pane, 440).accessibleName().endswith("Undone")
