@@ -142,17 +142,17 @@ class IndexRecall:
         all_lines = LINES_OF_ONE if is_single else ALL_LINES
         searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, all_lines)
         search = await searcher.search(covered.entries, args.pattern, args.context or 0)
-        quote, notes = args.quoted_pattern, _notes(search, covered)
+        notes = _notes(search, covered)
         is_partial = bool(search.skipped or covered.unreadable)
         if not search.hits:
-            text = "\n".join([f"{opening}{quote} is nowhere in it", *notes])
+            text = "\n".join([f"{opening}{args.missed_pattern} is nowhere in it", *notes])
             return RecalledText(text, _NOTHING, is_final=is_partial)
         count = sum(hit.count or 1 for hit in search.hits)
         lines = pluralize(count, "line")
         places = pluralize(len(search.hits), "place")
         has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
         order = "the agent's conclusions first, then the newest" if has_conclusion else "newest first"
-        head = "\n".join([f"{opening}{lines} for {quote} in {places}, {order}", *notes])
+        head = "\n".join([f"{opening}{lines} for {args.quoted_pattern} in {places}, {order}", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         limits = self._limits
         max_tokens = limits.entry_tokens if is_single and count > 1 else limits.search_tokens

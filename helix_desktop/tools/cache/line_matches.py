@@ -1,7 +1,8 @@
 """Find the lines of several texts that match a pattern: in time linear in them, whatever the pattern.
 
-A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once. A text
-is read in pieces, because one call into the interpreter's functions holds up all other threads.
+A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once. One
+without upper case matches any case. A text is read in pieces, because one call into the interpreter's
+functions holds up all other threads.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _SPECIAL = frozenset("^$*+?()[]{}|")
 _ANY = rb"(?:[^\n\x80-\xff]|[\xc0-\xff][\x80-\xbf]*)"  # one character of UTF-8
 _ROW = re.compile(rb"\d+:(\d+):(\d+):")
 _MAX_LINES = 1_000  # matching lines counted in one text
+_SIGNS = re.compile(r"\\[pP]\{[^}]*\}|\\.|\(\?P<")  # of a regular expression, whose case says nothing
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,19 @@ class LineMatch:
 class PlainPattern:
     """A pattern of plain characters and dots; `literal` is the longest part of it without a dot.
 
-    `whole_words` matches it where it is no part of a longer word.
+    `whole_words` matches it where it is no part of a longer word; with `is_any_case` all of it is lower case.
     """
 
     regex: re.Pattern[bytes]
     literal: bytes
     whole_words: re.Pattern[bytes]
+    is_any_case: bool
 
     def find(self, text: bytes) -> Iterator[LineMatch]:
         """Yield the matching lines."""
+        if self.is_any_case:
+            pieces = (text[start : start + _PIECE].lower() for start in range(0, len(text), _PIECE))
+            text = b"".join(pieces)
         number, counted, position = 1, 0, 0
         while (found := _find(text, self.literal, position)) >= 0:
             start = text.rfind(b"\n", position, found) + 1 or position
@@ -56,8 +62,19 @@ class PlainPattern:
                 yield LineMatch(number, start, end, match.start())
 
 
+def is_any_case(pattern: str) -> bool:
+    """Return True if a pattern has no upper case, and so matches any."""
+    return not any(map(str.isupper, _SIGNS.sub("", pattern)))
+
+
 def plain_pattern(pattern: str) -> PlainPattern | None:
-    """Return a pattern that needs no ripgrep; None if it is not made of plain characters and dots."""
+    """Return a pattern that needs no ripgrep; None if it is not made of plain characters and dots.
+
+    Nor if it is to match any case of letters beyond ASCII, whose bytes are not those of the other case.
+    """
+    ignores_case = is_any_case(pattern)
+    if ignores_case and not pattern.isascii():
+        return None
     parts: list[str] = [""]
     signs = iter(pattern)
     for sign in signs:
@@ -77,7 +94,14 @@ def plain_pattern(pattern: str) -> PlainPattern | None:
     if not longest:
         return None
     joined = _ANY.join(map(re.escape, literals))
-    return PlainPattern(re.compile(joined), longest, re.compile(rb"(?<!\w)%b(?!\w)" % joined))
+    flags = re.IGNORECASE if ignores_case else re.NOFLAG
+    whole_words = re.compile(rb"(?<!\w)%b(?!\w)" % joined, flags)
+    return PlainPattern(re.compile(joined, flags), longest, whole_words, ignores_case)
+
+
+def pattern_options(pattern: str) -> list[str]:
+    """Return the options of ripgrep that name a pattern and its case."""
+    return [f"--regexp={pattern}", *(["--ignore-case"] if is_any_case(pattern) else [])]
 
 
 async def match_lines(
@@ -87,7 +111,7 @@ async def match_lines(
     if plain is not None:
         return await asyncio.to_thread(_match_plain, texts, plain)
     joined = b"\n".join((*texts, b""))
-    options = ["--column", "--byte-offset", "--text", f"--regexp={pattern}", "--", "-"]
+    options = ["--column", "--byte-offset", "--text", *pattern_options(pattern), "--", "-"]
     result = await ripgrep.run(options, ".", joined)
     return await asyncio.to_thread(_match_rows, result.output, joined, texts)
 

@@ -98,7 +98,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
             if lines:
                 answer = await select_lines(lines, head, args)
             if not answer.text:
-                nothing = f"{head} · no line matches {args.quoted_pattern}"
+                nothing = f"{head} · no line matches {args.missed_pattern}"
                 answer = await self._covered.search_session(nothing, args, origins)
                 answer = replace(answer, part=f"{args.quoted_pattern} elsewhere: {answer.part}")
         finally:
@@ -122,14 +122,17 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
     async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> RecalledText:
         """Return the matching lines; without a text if the whole content has none."""
         first, last = _line_range(lines, args)
-        query = f"{args.quoted_pattern} in lines {first}-{last}"
+        place = f"in lines {first}-{last}"
         matches = await self._find_lines(_part(lines, first, last), first, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
             return (
                 RecalledText("")
                 if is_all
-                else RecalledText(f"{head} · no line matches {query}.", f"nothing for {query}")
+                else RecalledText(
+                    f"{head} · no line matches {args.missed_pattern} {place}.",
+                    f"nothing for {args.quoted_pattern} {place}",
+                )
             )
         page = await Paginator(
             [row.text for row in matches.lines], args.max_tokens or PAGE_TOKENS, self._count_tokens
@@ -142,7 +145,11 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         over_text = "" if matches.is_complete else "over "
         count_text = f"{over_text}{pluralize(matches.count, 'matching line')}"
         part = f"{over_text}{pluralize(matches.count, 'line')} for {args.quoted_pattern}"
-        return RecalledText(f"{head} · {count_text} for {query}.{next_text}\n{page.text}", part, page.text)
+        return RecalledText(
+            f"{head} · {count_text} for {args.quoted_pattern} {place}.{next_text}\n{page.text}",
+            part,
+            page.text,
+        )
 
     async def _find_lines(self, lines: list[str], first: int, args: RecallArguments) -> LineMatches:
         """Return the matching lines with those around them: more than two if that costs little."""

@@ -9,6 +9,7 @@ import msgspec
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
+from helix_desktop.tools.cache.line_matches import is_any_case
 from helix_desktop.tools.cache.recall_limits import MAX_CONTEXT, MAX_TOKENS, MIN_TOKENS
 
 _MAX_QUOTE = 80  # characters of a pattern that are quoted
@@ -32,3 +33,8 @@ class RecallArguments(Arguments, frozen=True):
     def quoted_pattern(self) -> str:
         """Return the pattern as it was written, in one line."""
         return f"'{ellipsize(escape_hidden_name(self.pattern), _MAX_QUOTE)}'"
+
+    @property
+    def missed_pattern(self) -> str:
+        """Return the quoted pattern, with a word on its case if that may be why nothing matches."""
+        return self.quoted_pattern + ("" if is_any_case(self.pattern) else " (this case only)")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.matching_lines import MatchingLines
 from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.tools.cache.line_matches import pattern_options
 from helix_desktop.tools.cache.paging import decode_lines, release_lines
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.process.runner import ProcessResult
@@ -85,7 +86,7 @@ async def find_lines(
     Raises ToolError when the pattern is invalid.
     """
     stdin_data = await asyncio.to_thread(_encoded, lines)
-    options = [f"--context={context}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
+    options = [f"--context={context}", "--column", "--text", *pattern_options(pattern), "--", "-"]
     result = await ripgrep.run(options, ".", stdin_data)
     return await asyncio.to_thread(_read, result, lines, first)
 

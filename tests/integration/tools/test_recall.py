@@ -110,6 +110,35 @@ async def test_a_pattern_returns_lines_with_context_and_their_numbers(
         await recall(tmp_path, cache, digest, pattern="(")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "numbers"),
+    [
+        ("warn|error", ["1", "2"]),  # a regular expression
+        ("warn", ["1"]),  # plain characters
+        (r"\Swarn|\SARNING", ["1"]),  # the S of a class is no upper case, the others are
+        ("WARN", ["1"]),
+        ("größe", ["3"]),
+    ],
+)
+async def test_a_pattern_without_upper_case_matches_any_case(
+    tmp_path: Path, cache: MemoryCache, pattern: str, numbers: list[str]
+) -> None:
+    digest = cache.put("WARNING case-0217\nError 7\nGRÖßE 9\n".encode())
+    text = (await recall(tmp_path, cache, digest, pattern=pattern)).model_text
+    assert re.findall(r"^(\d+):", text, re.MULTILINE) == numbers
+
+
+async def test_upper_case_in_a_pattern_matches_itself_and_the_answer_says_so(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    digest = cache.put(b"warning 1\n")
+    text = (await recall(tmp_path, cache, digest, pattern="WARN")).model_text
+    assert "no line matches 'WARN' (this case only)" in text
+    text = (await recall(tmp_path, cache, digest, pattern="Warn", start_line=1)).model_text
+    assert "no line matches 'Warn' (this case only) in lines 1-1." in text
+    assert "this case" not in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
+
+
 async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(LOG)
     arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}

@@ -75,6 +75,8 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     assert 'e5 call: read_file {"path": "src/gauge.py"}' in in_name
     nothing = await rig.recall(index, pattern="zebra")
     assert nothing.endswith("· 'zebra' is nowhere in it, nor in this session.")
+    wrong_case = await rig.recall(index, pattern="Read_Gauge")
+    assert wrong_case.endswith("· 'Read_Gauge' (this case only) is nowhere in it, nor in this session.")
     elsewhere = await rig.recall(oldest, pattern="bad name")
     assert (
         "· 'bad name' is nowhere in it; elsewhere in this session: 1 line for 'bad name' in 1 place,"
@@ -443,8 +445,8 @@ def test_an_index_is_read_as_it_was_written(texts: list[str]) -> None:
 
 
 @given(
-    st.lists(st.text(st.sampled_from("ab.\\(\n\u00e9"), max_size=12), min_size=1, max_size=4),
-    st.text(st.sampled_from("ab."), min_size=1, max_size=3).filter(lambda text: text.strip(".")),
+    st.lists(st.text(st.sampled_from("abAB.\\(\n\u00e9"), max_size=12), min_size=1, max_size=4),
+    st.text(st.sampled_from("abA."), min_size=1, max_size=3).filter(lambda text: text.strip(".")),
 )
 async def test_plain_patterns_match_as_regular_expressions_do(texts: list[str], pattern: str) -> None:
     ripgrep, plain = Ripgrep(find_ripgrep(), {}), plain_pattern(pattern)
@@ -452,10 +454,11 @@ async def test_plain_patterns_match_as_regular_expressions_do(texts: list[str], 
     encoded = [text.encode() for text in texts]
     own = await match_lines(encoded, pattern, plain, ripgrep)
     assert own == await match_lines(encoded, pattern, None, ripgrep)
-    lines = [[n for n, line in enumerate(text.split("\n"), 1) if re.search(pattern, line)] for text in texts]
+    regex = re.compile(pattern, re.IGNORECASE if pattern.islower() else re.NOFLAG)
+    lines = [[n for n, line in enumerate(text.split("\n"), 1) if regex.search(line)] for text in texts]
     assert [[match.number for match in matches] for matches in own] == lines
 
 
 def test_only_plain_patterns_do_without_ripgrep() -> None:
-    assert all(plain_pattern(text) for text in ("src/app.py", r"app\.py", "#12", re.escape("a-b c(d)"), "é."))
-    assert not any(plain_pattern(text) for text in ("a+", "^a", "a|b", r"\d", "[ab]", "...", "a\\"))
+    assert all(plain_pattern(text) for text in ("src/app.py", r"app\.py", "#12", re.escape("a-b c(d)"), "É."))
+    assert not any(plain_pattern(text) for text in ("a+", "^a", "a|b", r"\d", "[ab]", "...", "a\\", "é"))
