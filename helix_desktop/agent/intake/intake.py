@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
-from helix_desktop.context.intake.descriptions import describe_output, describe_text
+from helix_desktop.context.intake.descriptions import describe_output, describe_text, lines_before_part
 from helix_desktop.context.intake.output_names import insert_names, names_in_output, names_tokens
 from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
 from helix_desktop.context.policy import ContextPolicy
@@ -312,7 +312,7 @@ def _lines_and_names(text: str, content: PreviewInput, lines_budget: int, names_
         lines_budget,
         content.exit_code,
         content.handle_digits,
-        content.lines_before,
+        content.lines_before or lines_before_part(content.name, text),
     )
     return preview if preview == text else insert_names(preview, text, names_budget)
 

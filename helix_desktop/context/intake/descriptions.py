@@ -87,6 +87,7 @@ _HEADERS = {
     "read_file": re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),
     "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
 }
+_FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
 
 
@@ -96,6 +97,12 @@ def count_header_lines(tool: str, text: str) -> int:
         return sum(not line.startswith("  ") for line in text.splitlines())
     header = _HEADERS[tool].match(text) if tool in _HEADERS else None
     return header[0].count("\n") + 1 if header else 0
+
+
+def lines_before_part(tool: str, text: str) -> int:
+    """Return how many lines more the numbers of a part of a file count than its output has: the file's."""
+    first = _FILE_PART.match(text) if tool == "read_file" else None
+    return int(first[1]) - 2 if first else 0
 
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:

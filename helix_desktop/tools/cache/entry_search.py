@@ -18,6 +18,7 @@ from helix_desktop.tools.cache.context_lines import (
     lines_if_small,
 )
 from helix_desktop.tools.cache.covered_entries import CoveredEntry
+from helix_desktop.tools.cache.file_lines import file_lines
 from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
@@ -32,6 +33,9 @@ _DEFINITION = re.compile(
     rb"\s*(?:(?:export|default|public|private|protected|static|abstract|final|async|pub|inline|unsafe)\s+)*"
     rb"(?:def|class|func|fn|function|struct|interface|enum|type|trait|impl|const|let|var|module|#\s*define)\b"
 )
+
+_Body = tuple[CoveredEntry, bytes, int]
+"""An entry, its text, and the number of the first line."""
 
 ALL_LINES, LINES_OF_ONE = 60, 400
 """Matching lines of a search that can all stand in an answer, wherever they are, and of a single event."""
@@ -70,7 +74,8 @@ class EntryHit:
     """A covered entry that matches: its best spots, and the numbers of all lines that match, up to a limit.
 
     Without spots only its description matches. `has_words` is True if one of the spots has the pattern as
-    whole words, not as a part of longer ones. `all_lines` has all lines of a small content.
+    whole words, not as a part of longer ones. `all_lines` has all lines of a small content. `first` is
+    the number of the first line: a part of a file is numbered as the file is.
     """
 
     entry: CoveredEntry
@@ -78,6 +83,7 @@ class EntryHit:
     numbers: frozenset[int] = frozenset()
     has_words: bool = False
     all_lines: tuple[bytes, ...] = ()
+    first: int = 1
 
     @property
     def count(self) -> int:
@@ -126,7 +132,7 @@ class EntrySearcher:
 
         Raises ToolError if the pattern is invalid.
         """
-        result, batch, size, digests = EntrySearch(), list[tuple[CoveredEntry, bytes]](), 0, set[str]()
+        result, batch, size, digests = EntrySearch(), list[_Body](), 0, set[str]()
         for entry in entries:
             if entry.digest in digests:
                 continue
@@ -141,7 +147,8 @@ class EntrySearcher:
                 continue
             if data.startswith(_INDEX_HEAD):
                 continue  # a recalled index repeats words and names a pattern that was looked for
-            batch.append((entry, data))
+            name, _, _ = entry.line.label.partition(" ")
+            batch.append((entry, *await asyncio.to_thread(file_lines, name, data)))
             result.searched, size = result.searched + 1, size + len(data)
             if size >= _BATCH_BYTES or len(batch) >= _BATCH_TEXTS:
                 result.hits += await self._search_batch(batch, pattern, context)
@@ -156,11 +163,9 @@ class EntrySearcher:
         data = await self._contents.get(entry.digest)
         return b"" if b"\0" in data[:_BINARY_CHECK] else data
 
-    async def _search_batch(
-        self, batch: Sequence[tuple[CoveredEntry, bytes]], pattern: str, context: int
-    ) -> list[EntryHit]:
-        names = [entry.line.label.encode("utf-8", "replace") if entry.digest else b"" for entry, _ in batch]
-        bodies = [data for _, data in batch]
+    async def _search_batch(self, batch: Sequence[_Body], pattern: str, context: int) -> list[EntryHit]:
+        names = [entry.line.label.encode("utf-8", "replace") if entry.digest else b"" for entry, *_ in batch]
+        bodies = [data for _, data, _ in batch]
         plain = plain_pattern(pattern)
         matches = await match_lines([*bodies, *names], pattern, plain, self._ripgrep)
         has_few = sum(map(len, matches[: len(batch)])) <= self._all_lines
@@ -169,7 +174,7 @@ class EntrySearcher:
 
 
 def _hits(
-    batch: Sequence[tuple[CoveredEntry, bytes]],
+    batch: Sequence[_Body],
     matches: Sequence[Sequence[LineMatch]],
     plain: PlainPattern | None,
     context: int,
@@ -177,13 +182,16 @@ def _hits(
 ) -> list[EntryHit]:
     """Return the hits of a batch; `matches` are those of each text, then those of each description."""
     hits = []
-    for (entry, data), lines, in_name in zip(
+    for (entry, data, first), lines, in_name in zip(
         batch, matches[: len(batch)], matches[len(batch) :], strict=True
     ):
         if lines:
-            hits.append(_hit(entry, data, lines, plain, context, max_spots))
+            numbered = (
+                [replace(match, number=match.number + first - 1) for match in lines] if first > 1 else lines
+            )
+            hits.append(replace(_hit(entry, data, numbered, plain, context, max_spots), first=first))
         elif in_name:
-            hits.append(EntryHit(entry, (), all_lines=lines_if_small(data)))
+            hits.append(EntryHit(entry, (), all_lines=lines_if_small(data), first=first))
     return hits
 
 

@@ -126,7 +126,7 @@ def _rows(group: HitGroup, around: ContextLines) -> list[Sequence[str]]:
         return f"{number}{':' if number in hit.numbers else '-'}{text}"
 
     if hit.all_lines and (around.has_all or (not group.spots and is_tiny(hit.all_lines))):
-        return [[row(number, line) for number, line in enumerate(hit.all_lines, 1)]]
+        return [[row(number, line) for number, line in enumerate(hit.all_lines, hit.first)]]
     parts: list[Sequence[str]] = []
     last = 0
     for spot in group.spots:

@@ -6,7 +6,7 @@ import asyncio
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helix_desktop.domain.tools import CountTokens
 
@@ -80,6 +80,11 @@ class TextPage:
     def is_only(self) -> bool:
         """Return True if it is the only page."""
         return self.count <= 1
+
+    def moved(self, lines: int) -> TextPage:
+        """Return it as a page of a text that has so many lines more in front of it."""
+        next_line = self.next_line and self.next_line + lines
+        return replace(self, first=self.first + lines, last=self.last + lines, next_line=next_line)
 
 
 def with_line_numbers(count_tokens: CountTokens) -> CountTokens:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from helix_desktop.context.intake.descriptions import CAP as ABOUT_CAP
 from helix_desktop.context.intake.descriptions import describe_output
@@ -19,6 +19,7 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
+from helix_desktop.tools.cache.file_lines import file_lines
 from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
 from helix_desktop.tools.cache.index_recall import IndexRecall, RecalledText, RecallLimits
 from helix_desktop.tools.cache.origins import CallingSession, Origins, content_name, heading
@@ -91,12 +92,15 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         if image is not None:
             model_text = f"{head}: {image.summary}."
             return ToolResult(data, target=name, model_text=model_text, recalled=digest, image=image)
-        lines = await asyncio.to_thread(decode_lines, data)
+        text, first = await asyncio.to_thread(file_lines, entry.tool, data)
+        lines = await asyncio.to_thread(decode_lines, text)
         select_lines = self._matching_lines if args.pattern else self._page_of_lines
         try:
             answer = RecalledText(f"{head} · is empty (0 bytes).")
             if lines:
-                answer = await select_lines(lines, head, args)
+                answer = await select_lines(
+                    _Lines(lines, data, first, entry.target if text is not data else ""), head, args
+                )
             if not answer.text:
                 nothing = f"{head} · no line matches {args.missed_pattern}"
                 answer = await self._covered.search_session(nothing, args, origins)
@@ -107,23 +111,26 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
             data, target=name, model_text=answer.text, recalled=digest, about=_described(answer, entry.tool)
         )
 
-    async def _page_of_lines(self, lines: list[str], head: str, args: RecallArguments) -> RecalledText:
-        first, last = _line_range(lines, args)
+    async def _page_of_lines(self, lines: _Lines, head: str, args: RecallArguments) -> RecalledText:
+        first, last = lines.range(args)
         max_tokens = args.max_tokens or PAGE_TOKENS
         if not (args.start_line or args.end_line or args.start_char):
-            page = await Paginator(lines, max_tokens, self._count_tokens).page_at(1, 0)
+            count = with_line_numbers(self._count_tokens) if lines.part_of else self._count_tokens
+            page = await Paginator(lines.lines, max_tokens, count).page_at(1, 0)
             if page.is_only:
-                return RecalledText(f"{head}\n{page.text}", of=page.text)
-        pages = Paginator(_part(lines, 1, last), max_tokens, with_line_numbers(self._count_tokens))
-        page = await pages.page_at(first, args.start_char)
-        text = f"{head} · {_where(page, len(lines), args)}\n{number_lines(page)}"
-        return RecalledText(text, f"lines {page.first}-{page.last} of {len(lines):,}", page.text)
+                text = lines.data.decode("utf-8", "replace")
+                return RecalledText(f"{head}\n{text}", of=page.text)
+        part, skipped = lines.part(lines.first, last), lines.first - 1
+        pages = Paginator(part, max_tokens, with_line_numbers(self._count_tokens))
+        page = (await pages.page_at(first - skipped, args.start_char)).moved(skipped)
+        text = f"{head} · {_where(page, lines.total, args)}\n{number_lines(page)}"
+        return RecalledText(text, f"lines {page.first}-{page.last} of {lines.total}", page.text)
 
-    async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> RecalledText:
+    async def _matching_lines(self, lines: _Lines, head: str, args: RecallArguments) -> RecalledText:
         """Return the matching lines; without a text if the whole content has none."""
-        first, last = _line_range(lines, args)
+        first, last = lines.range(args)
         place = f"in lines {first}-{last}"
-        matches = await self._find_lines(_part(lines, first, last), first, args)
+        matches = await self._find_lines(lines.part(first, last), first, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
             return (
@@ -172,26 +179,47 @@ def _described(answer: RecalledText, tool: str) -> str:
     return ellipsize(", ".join(filter(None, (answer.part, description))), ABOUT_CAP)
 
 
-def _line_range(lines: Sequence[str], args: RecallArguments) -> tuple[int, int]:
-    """Return the first and the last requested line. Raises ToolError when there are none."""
-    first, last = args.start_line or 1, min(args.end_line or len(lines), len(lines))
-    if first > len(lines) or last < first:
-        raise ToolError(
-            f"There are no lines {first} to {args.end_line or 'the end'}.",
-            f"The content has {len(lines):,} lines.",
-        )
-    return first, last
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a content: of `data`, or from line `first` on those of the file `part_of` in it."""
+
+    lines: list[str]
+    data: bytes
+    first: int
+    part_of: str
+
+    @property
+    def last(self) -> int:
+        """Return the number of the last line."""
+        return self.first + len(self.lines) - 1
+
+    @property
+    def total(self) -> str:
+        """Return which lines there are, as a phrase."""
+        return f"{self.first}-{self.last}" if self.part_of else f"{self.last:,}"
+
+    def range(self, args: RecallArguments) -> tuple[int, int]:
+        """Return the first and the last requested line. Raises ToolError when there are none."""
+        first, last = max(args.start_line or 1, self.first), min(args.end_line or self.last, self.last)
+        if first > self.last or last < first:
+            there = f"the lines of {self.part_of}" if self.part_of else f"{self.total} lines"
+            raise ToolError(
+                f"There are no lines {args.start_line or 1} to {args.end_line or 'the end'}.",
+                f"The content has {there}.",
+            )
+        return first, last
+
+    def part(self, first: int, last: int) -> list[str]:
+        """Return a range of lines; the full range is not copied."""
+        if (first, last) == (self.first, self.last):
+            return self.lines
+        return self.lines[first - self.first : last - self.first + 1]
 
 
-def _part(lines: list[str], first_line: int, last_line: int) -> list[str]:
-    """Return a range of lines, counted from 1; the full range is not copied."""
-    return lines if (first_line, last_line) == (1, len(lines)) else lines[first_line - 1 : last_line]
-
-
-def _where(page: TextPage, line_count: int, args: RecallArguments) -> str:
+def _where(page: TextPage, total: str, args: RecallArguments) -> str:
     end_text = f", end_line={args.end_line}" if args.end_line else ""
     char_text = f", start_char={page.next_char}" if page.next_char else ""
     next_text = f"; next: start_line={page.next_line}{char_text}{end_text}" if page.next_line else ""
     first_char_text = f" from character {page.first_char}" if page.first_char else ""
     pages = f"page {page.number} of {page.count}"
-    return f"lines {page.first}-{page.last} of {line_count:,}{first_char_text}, {pages}{next_text}."
+    return f"lines {page.first}-{page.last} of {total}{first_char_text}, {pages}{next_text}."

@@ -26,6 +26,7 @@ from helix_desktop.tools.cache.context_lines import (
     is_tiny,
     split_content,
 )
+from helix_desktop.tools.cache.file_lines import first_line_number
 from helix_desktop.tools.cache.origins import Origin, Origins
 
 _MAX_NAME = 100  # characters of a hit's tool and target
@@ -65,6 +66,13 @@ class Hit(msgspec.Struct, frozen=True):
         """Return what is the same for the same content or message."""
         session_id = self.index.session if self.index is not None else ""
         return self.entry.digest if self.entry is not None else (session_id, self.seq, self.speaker)
+
+    def numbered(self, number: int, text: str) -> tuple[int, str]:
+        """Return the number and text of a line; those of a part of a file are numbered as the file is."""
+        entry = self.entry
+        first = first_line_number(entry.tool, entry.target, entry.first_line) if entry is not None else 0
+        number += first - 2 if first else 0
+        return number, text.removeprefix(f"{number}:") if first else text
 
 
 def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
@@ -208,7 +216,7 @@ class HitWriter:
         matches = {match.line: match for match in hit.lines}
         is_narrow = around == _NARROW
         if is_narrow and (matches or hit.entry is None or hit.entry.size > TINY_BYTES):
-            return [_match_row(match) for match in hit.lines]
+            return [_match_row(hit, match) for match in hit.lines]
         lines = await self._body(hit)
         if lines is None:
             return None
@@ -224,7 +232,11 @@ class HitWriter:
             sign = ":" if any(term in normalize(text) for term in terms) else "-"
             match = matches.get(number)
             is_cut = match is not None and len(lines[number - 1]) > len(text)
-            rows.append(_match_row(match) if match is not None and is_cut else (str(number), sign, text))
+            if match is not None and is_cut:
+                rows.append(_match_row(hit, match))
+            else:
+                in_file, text = hit.numbered(number, text)
+                rows.append((str(in_file), sign, text))
         return rows
 
     async def _body(self, hit: Hit) -> tuple[bytes, ...] | None:
@@ -244,9 +256,10 @@ class HitWriter:
         return self._bodies[digest] or None
 
 
-def _match_row(match: MatchingLine) -> tuple[str, str, str]:
-    position = f"{match.line}, start_char={match.char}" if match.char else f"{match.line}"
-    return position, ":", match.excerpt
+def _match_row(hit: Hit, match: MatchingLine) -> tuple[str, str, str]:
+    number, text = hit.numbered(match.line, match.excerpt)
+    position = f"{number}, start_char={match.char}" if match.char else f"{number}"
+    return position, ":", text
 
 
 def _place(origin: Origin) -> list[str]:

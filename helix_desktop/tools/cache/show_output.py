@@ -13,6 +13,7 @@ from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import SHOW_OUTPUT, Excerpt, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments, Line
+from helix_desktop.tools.cache.file_lines import file_lines
 from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
 from helix_desktop.tools.cache.origins import CallingSession, Origins, content_name
 from helix_desktop.tools.cache.paging import decode_lines, release_lines
@@ -95,20 +96,26 @@ class ShowOutput(UnguardedTool[ShowArguments]):
 
 def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[Excerpt, str]:
     """Return the excerpt with its lines, and what it is as a phrase. Raises ToolError if there are none."""
+    text, first = file_lines(excerpt.tool, data)
+    is_part = text is not data
+    before = first - 2 if is_part else 0  # lines of a file that are not in this part of it
     lines = decode_lines(data)
     count = len(lines)
-    start, end = args.start_line or 1, min(args.end_line or count, count)
+    start = max(args.start_line - before, 1) if args.start_line else 1
+    end = min(args.end_line - before, count) if args.end_line else count
     size = sum(len(line.encode()) for line in lines[start - 1 : end])
     release_lines(lines)
     if not count:
         raise ToolError("The content is empty (0 bytes).", fix="Tell the user so.")
     if start > count or end < start:
         raise ToolError(
-            f"There are no lines {start} to {args.end_line or 'the end'}.",
-            f"The content has {pluralize(count, 'line')}.",
+            f"There are no lines {args.start_line or 1} to {args.end_line or 'the end'}.",
+            f"The content has lines {first}-{count + before} of its file."
+            if is_part
+            else f"The content has {pluralize(count, 'line')}.",
         )
     part = pluralize(end - start + 1, "line")
     if (start, end) != (1, count):
-        part = f"lines {start}-{end}, {part}"
+        part = f"lines {max(start + before, first)}-{end + before}, {part}"
     lines_of = msgspec.structs.replace(excerpt, start_line=start, end_line=end, size=size, total_lines=count)
     return lines_of, part

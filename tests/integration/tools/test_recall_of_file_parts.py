@@ -1,0 +1,113 @@
+"""A part of a file that was read comes back by the numbers that its lines have in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from tests.support.cache_session import SessionRig
+from tests.support.tool_rig import MemoryCache, make_call, make_tools
+
+FILE = "".join(f"row {number}\n" for number in range(1, 2_001))
+
+
+async def read_part(root: Path, first: int, last: int) -> ToolResult:
+    """Read lines of a file of 2,000."""
+    (root / "a.txt").write_text(FILE)
+    return await make_tools(root).run(make_call("read_file", path="a.txt", start_line=first, end_line=last))
+
+
+async def recall(root: Path, part: ToolResult, **arguments: object) -> str:
+    """Recall from a part that was read; return the answer without the line that names it."""
+    cache = MemoryCache()
+    digest = cache.put(part.content, target=part.target)
+    call = make_call("recall_cached_content", hash=digest, **arguments)
+    head, _, body = (await make_tools(root, cache).run(call)).model_text.partition("\n")
+    return f"{head.rpartition(' · ')[2]}\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("read", "first", "last", "expected"),
+    [
+        ((960, 1040), 964, 965, "lines 964-965 of 960-1040, page 1 of 1.\n964:row 964\n965:row 965\n"),
+        ((4, 90), 10, 11, "lines 10-11 of 4-90, page 1 of 1.\n10:row 10\n11:row 11\n"),
+        ((1, 90), 10, 10, "lines 10-10 of 1-90, page 1 of 1.\n10:row 10\n"),
+        ((960, 1040), 955, 960, "lines 960-960 of 960-1040, page 1 of 1.\n960:row 960\n"),
+    ],
+)  # fmt: skip
+async def test_lines_are_those_of_the_file(
+    tmp_path: Path, read: tuple[int, int], first: int, last: int, expected: str
+) -> None:
+    part = await read_part(tmp_path, *read)
+    assert await recall(tmp_path, part, start_line=first, end_line=last) == expected
+
+
+async def test_a_line_that_was_not_read_is_refused_by_the_lines_that_were(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1040)
+    with pytest.raises(ToolError, match=r"no lines 10 to 12.* the lines of a.txt:960-1040"):
+        await recall(tmp_path, part, start_line=10, end_line=12)
+
+
+async def test_a_pattern_sees_the_lines_without_their_numbers_and_gives_each_once(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1040)
+    answer = await recall(tmp_path, part, pattern="^row 97[01]", context=0)
+    assert answer == "2 matching lines for '^row 97[01]' in lines 960-1040.\n970:row 970\n971:row 971\n"
+
+
+async def test_pages_go_on_by_the_file_s_numbers(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1040)
+    whole = await recall(tmp_path, part)
+    assert whole.endswith(part.content.decode()), "as it was read"
+    first = await recall(tmp_path, part, max_tokens=200)
+    assert first.startswith("lines 960-999 of 960-1040, page 1 of 3; next: start_line=1000.\n960:row 960\n")
+    second = await recall(tmp_path, part, max_tokens=200, start_line=1000)
+    assert second.partition("\n")[2].startswith("1000:row 1000\n")
+
+
+async def test_what_only_looks_like_a_part_of_a_file_keeps_its_own_lines(tmp_path: Path) -> None:
+    """A head whose lines are not all there, or have no numbers."""
+    for text in ("Lines 5-6 of 9 of a.txt:\n5:x\ny\n", "Lines 5-6 of 9 of a.txt:\nx\ny\n"):
+        answer = await recall(tmp_path, ToolResult(text.encode(), target="b.txt"), start_line=2)
+        assert answer.startswith("lines 2-3 of 3, ")
+
+
+async def test_searches_give_the_file_s_numbers(tmp_path: Path) -> None:
+    part, cache, rig = await read_part(tmp_path, 960, 1040), MemoryCache(), await SessionRig.create()
+    cache.put(part.content, target=part.target)
+    found = await make_tools(tmp_path, cache).run(make_call("search_cached_content", query='"row 971"'))
+    assert "\n  971: row 971\n" in found.content.decode()
+    index = await rig.make_index(1, await rig.use_tool(part.target, part.content))
+    assert "\n971:row 971\n972-" in await rig.recall(index, pattern="^row 971$")
+
+
+async def test_the_user_is_shown_the_file_s_lines(tmp_path: Path) -> None:
+    part, cache = await read_part(tmp_path, 960, 1040), MemoryCache()
+    digest = cache.put(part.content, target=part.target)
+    tools = make_tools(tmp_path, cache)
+    shown = await tools.run(make_call("show_output", hash=digest, start_line=964, end_line=966))
+    assert shown.content == b"Shown to the user: read_file a.txt:960-1040, lines 964-966, 3 lines\n"
+    assert shown.excerpt is not None
+    lines = part.content.decode().splitlines()[shown.excerpt.start_line - 1 : shown.excerpt.end_line]
+    assert lines == ["964:row 964", "965:row 965", "966:row 966"]
+    with pytest.raises(ToolError, match="lines 960-1040 of its file"):
+        await tools.run(make_call("show_output", hash=digest, start_line=10, end_line=12))
+
+
+async def test_a_preview_says_which_lines_of_the_file_are_left_out(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1900)
+    intake = Intake(MessageTokenCounter.bundled())
+    result = await intake.from_tool_result(ToolCall("c", "read_file", "{}"), part)
+    policy = msgspec.structs.replace(PROFILES["balanced"], preview_tokens=300)
+    text = (await intake.as_preview(result, policy)).text
+    shown = [int(line.partition(":")[0]) for line in text.splitlines() if ":row" in line]
+    last_of_head = max(number for number in shown if number < 1_500)
+    first_of_tail = min(number for number in shown if number > 1_500)
+    assert f"not shown ({last_of_head + 1}-{first_of_tail - 1})" in text
