@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.tool_call_target import decode_arguments, tool_kind
 from helix_desktop.domain.tools import SHOW_OUTPUT, Excerpt, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.cache.file_lines import file_lines
 from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
@@ -21,6 +26,7 @@ from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_CAPTION = 200  # characters
+_CHANGES = ("write", "edit")  # kinds of tools whose outputs say what they did to a file
 
 
 class ShowArguments(Arguments, frozen=True):
@@ -46,12 +52,14 @@ class ShowOutput(UnguardedTool[ShowArguments]):
         self, call_id: str, args: ShowArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """Return a line on what the user sees. Raises ToolError for an unknown hash, and lines not there."""
-        with store_errors_as_tool_errors():
-            digest = await self._resolve(args.hash)
-            data, entry = await self._contents.get(digest), await self._contents.entry(digest)
         caption = ellipsize(" ".join(args.caption.split()), _MAX_CAPTION)
-        excerpt = Excerpt(digest, 0, 0, len(data), 0, entry.tool, entry.target, caption)
-        image = identify_image(data, digest, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
+        with store_errors_as_tool_errors():
+            found = await self._find(args.hash)
+            if isinstance(found, ToolAnswered):
+                return await asyncio.to_thread(self._show_written, found, args, caption)
+            data, entry = await self._contents.get(found), await self._contents.entry(found)
+        excerpt = Excerpt(found, 0, 0, len(data), 0, entry.tool, entry.target, caption)
+        image = identify_image(data, found, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
             excerpt, part = msgspec.structs.replace(excerpt, image=image), image.summary
         else:
@@ -59,13 +67,13 @@ class ShowOutput(UnguardedTool[ShowArguments]):
         target = f"{content_name(entry)}, {part}"
         return ToolResult(f"Shown to the user: {target}\n".encode(), target=target, excerpt=excerpt)
 
-    async def _resolve(self, text: str) -> str:
-        """Return the digest of what a hash, an entry number or the target of a call names."""
+    async def _find(self, text: str) -> str | ToolAnswered:
+        """Return the digest of what a hash, an entry number or a target names; of a change its answer."""
         try:
             handle = parse_handle(text)
         except ToolError as error:
-            if digest := self._newest_output(text.strip()):
-                return digest
+            if output := self._newest_output(text.strip()):
+                return output if tool_kind(output.name) in _CHANGES else output.digest
             raise ToolError(
                 f"No output of this session is of {text[:80]!r}.",
                 "Content is shown once it is stored: by its hash, or the path or command of your call.",
@@ -80,18 +88,42 @@ class ShowOutput(UnguardedTool[ShowArguments]):
             return item.event.digest
         return await HandleResolver(self._contents, Origins(self._contents, self._session)).resolve(handle)
 
-    def _newest_output(self, target: str) -> str:
-        """Return the digest of the newest output of a call on `src/app.py`, or of `read_file src/app.py`."""
-        items = self._session.transcript.messages.items if self._session is not None and target else ()
-        outputs = (item.event for item in reversed(items) if isinstance(item.event, ToolAnswered))
-        return next(
-            (
-                output.digest
-                for output in outputs
-                if target in (output.target, f"{output.name} {output.target}") and output.excerpt is None
-            ),
-            "",
-        )
+    def _newest_output(self, target: str) -> ToolAnswered | None:
+        """Return the newest output of a call on `src/app.py`, or of `read_file src/app.py`.
+
+        A change of a file that failed left it as it was, and its answer is not what is looked for.
+        """
+        outputs = (item.event for item in reversed(self._items) if isinstance(item.event, ToolAnswered))
+        for output in outputs if target else ():
+            is_change = tool_kind(output.name) in _CHANGES
+            targets = output.target.split(", ") if is_change else [output.target]
+            if output.excerpt is not None or (is_change and not output.ok):
+                continue
+            if target in (*targets, *(f"{output.name} {part}" for part in targets)):
+                return output
+        return None
+
+    @property
+    def _items(self) -> Sequence[LogItem]:
+        return self._session.transcript.messages.items if self._session is not None else ()
+
+    def _show_written(self, output: ToolAnswered, args: ShowArguments, caption: str) -> ToolResult:
+        """Show what a call wrote, which becomes this call's output. Raises ToolError for an edit."""
+        messages = (item.event for item in reversed(self._items) if isinstance(item.event, AssistantSpoke))
+        calls = (call for message in messages for call in message.calls if call.id == output.call_id)
+        call = next(calls, None)
+        values = decode_arguments(call.arguments) if call is not None and call.name == output.name else None
+        content = values.get("content") if isinstance(values, dict) else None
+        if not isinstance(content, str):
+            raise ToolError(
+                f"{args.hash.strip()[:80]} was changed since it was read; what it is now is not stored.",
+                fix="Read it, then show that.",
+            )
+        data = content.encode("utf-8", "replace")
+        excerpt = Excerpt(digest_of(data), 0, 0, len(data), 0, output.name, output.target, caption)
+        excerpt, part = _select_lines(data, excerpt, args)
+        target = escape_hidden_name(f"{output.name} {output.target}, {part}")
+        return ToolResult(data, target=target, model_text=f"Shown to the user: {target}\n", excerpt=excerpt)
 
 
 def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[Excerpt, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,12 +42,19 @@ class CallingRig:
         self.transcript.apply(RecordedEvent(seq, seq, event))
         return seq
 
-    def use_tool(self, data: bytes, target: str, tool: str = "read_file") -> int:
+    def use_tool(
+        self, data: bytes, target: str, tool: str = "read_file", arguments: str = "{}", ok: bool = True
+    ) -> int:
         """Record a call and its output; return the output's seq."""
         digest = self.cache.put(data, tool, target)
-        call = ToolCall(f"c{self.transcript.last_seq}", tool, "{}")
+        call = ToolCall(f"c{self.transcript.last_seq}", tool, arguments)
         self.record(AssistantSpoke("", "m", 1, (call,)))
-        return self.record(ToolAnswered(call.id, tool, "", digest, len(data), 1, 1, target))
+        return self.record(ToolAnswered(call.id, tool, "", digest, len(data), 1, 1, target, ok=ok))
+
+    def write(self, content: str) -> None:
+        """Write a file by the tool."""
+        arguments = json.dumps({"path": "docs/a.md", "content": content})
+        self.use_tool(b"Wrote it to docs/a.md (new file).\n", "docs/a.md", "write_file", arguments)
 
     @property
     def tools(self) -> ToolRegistry:
@@ -111,6 +119,31 @@ async def test_the_newest_output_of_a_path_is_shown() -> None:
     rig.use_tool(FILE, "src/app.py")
     rig.use_tool(b"newer\n", "src/app.py")
     assert excerpt_of(await rig.show("src/app.py")).digest == digest_of(b"newer\n")
+
+
+@pytest.mark.parametrize("spelling", ["docs/a.md", "write_file docs/a.md"])
+async def test_of_a_file_that_was_written_the_user_sees_what_was_written(spelling: str) -> None:
+    """Which becomes the output of this call: the store has it, whatever its size."""
+    rig = CallingRig()
+    rig.use_tool(b"old\n", "docs/a.md")
+    rig.write("# Tides\n\nEbb\nFlow\n")
+    rig.use_tool(b"old_text was not found.\n", "docs/a.md", "edit_file", ok=False)
+    result = await rig.show(spelling, start_line=3)
+    assert result.model_text == "Shown to the user: write_file docs/a.md, lines 3-4, 2 lines\n"
+    assert result.content == b"# Tides\n\nEbb\nFlow\n"
+    excerpt = excerpt_of(result)
+    assert (excerpt.digest, excerpt.start_line, excerpt.end_line) == (digest_of(result.content), 3, 4)
+
+
+@pytest.mark.parametrize("target", ["docs/a.md", "docs/a.md, docs/b.md"])
+async def test_of_a_file_that_was_edited_nothing_older_is_shown(target: str) -> None:
+    rig = CallingRig()
+    rig.write("# Tides\n")
+    rig.use_tool(b"Edited docs/a.md: 1 replacement at line 1.\n", target, "multi_edit")
+    with pytest.raises(ToolError, match=r"docs/a.md was changed .* Read it, then show that"):
+        await rig.show("docs/a.md")
+    rig.use_tool(b"# Currents\n", "docs/a.md")
+    assert excerpt_of(await rig.show("docs/a.md")).digest == digest_of(b"# Currents\n")
 
 
 @pytest.mark.parametrize(
