@@ -23,6 +23,7 @@ SHORT_DIGITS = 12
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _TARGET_CAP = 60  # characters, in older logs
 WHOLE_TARGET = 160  # characters: a path stands whole
+_MARKER = re.compile(rf'\s*{re.escape(MARKER_START)}"[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}"\)[^\n]*\s*')
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 
@@ -44,6 +45,11 @@ def is_digest_prefix(text: str) -> bool:
 def bare_marker(digest: str, digits: int = HEX_DIGITS) -> str:
     """Return the bare marker of a digest, by its first `digits`; the tool's name is never prefixed."""
     return f'{MARKER_START}"{digest[:digits]}")'
+
+
+def is_marker(text: str) -> bool:
+    """Return True if a text is a marker, with or without a description, and nothing else."""
+    return _MARKER.fullmatch(text) is not None
 
 
 def marker(

@@ -13,7 +13,14 @@ from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResu
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.file_write import MAX_BYTES, FileWrite, FileWriter
 from helix_desktop.tools.files.jail import FileStamp, Jail
-from helix_desktop.tools.files.replace import Edit, Replacements, lines_of, reencode, replace_text
+from helix_desktop.tools.files.replace import (
+    Edit,
+    Replacements,
+    lines_of,
+    reencode,
+    refuse_marker,
+    replace_text,
+)
 from helix_desktop.tools.tool import Tool
 
 _MAX_PENDING = 256
@@ -75,6 +82,7 @@ class WriteFile(Tool[WriteFileArguments]):
         return await asyncio.to_thread(self._writer.write, [change])
 
     def _change(self, args: WriteFileArguments) -> FileWrite:
+        refuse_marker("content", args.content)
         rel, before, stamp = self._writer.read_current(args.path)
         after, preserved = reencode(before, args.content)
         if len(after) > MAX_BYTES:

@@ -11,6 +11,7 @@ from itertools import dropwhile
 
 import msgspec
 
+from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.domain.files.secret_names import is_secret_path
@@ -56,10 +57,11 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
     """Return the edited bytes and what was replaced; other bytes stay.
 
     Encoding, byte order mark and line ends follow the file's. Raises ToolError when old_text is empty, equals
-    new_text, is not there, or is there more than once without replace_all.
+    new_text, is not there, or is there more than once without replace_all; and for a marker as new_text.
     """
     if not edit.old_text:
         raise ToolError("old_text is empty.", fix="Give the text to replace, or use write_file.")
+    refuse_marker("new_text", edit.new_text)
     if edit.old_text == edit.new_text:
         raise ToolError("old_text and new_text are the same.", "Nothing would change.")
     encoding = utf16_encoding(data)
@@ -83,6 +85,16 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
     after = text.replace(old, new)
     data = after.decode().encode(encoding) if encoding else after
     return data, Replacements(starts, len(old), len(new))
+
+
+def refuse_marker(argument: str, text: str) -> None:
+    """Raise ToolError if a text is only a marker, as it stands in older calls in place of their text."""
+    if is_marker(text):
+        raise ToolError(
+            f"{argument} is a [CACHED] marker; nothing was written.",
+            "It only stands for text in calls that were made.",
+            "Write the text itself; recall_cached_content gives it by the marker's hash.",
+        )
 
 
 def lines_of(rel: str, data: bytes, offsets: list[int]) -> list[int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
@@ -48,6 +49,26 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
     assert "Edited src/a.py: 2 replacements at lines 1, 1. Lines: 3 -> 3.\n" in text
     assert (root / "src" / "a.py").read_text() == "1\n2\nthree\n"
     assert (root / "src" / "deep" / "b.ts").read_text() == "2\n"
+
+
+@pytest.mark.parametrize("digits", [8, 12, 64])
+@pytest.mark.parametrize("about", ["", " 2 KB, chain, def read_gauge\n"])
+async def test_a_marker_is_not_written_in_place_of_the_text_it_stands_for(
+    root: Path, digits: int, about: str
+) -> None:
+    """A model copies it from its own older calls; the user is not asked about it."""
+    text = bare_marker(digest_of(b"x"), digits) + about
+    box = make_tools(root)
+    for call in (
+        make_call("write_file", path="src/a.py", content=text),
+        make_call("edit_file", **edit("src/a.py", "one", text)),
+        make_call("multi_edit", edits=[edit("src/a.py", "two", "2"), edit("src/a.py", "one", text)]),
+    ):
+        with pytest.raises(ToolError, match=r"\[CACHED\] marker.*recall_cached_content gives it"):
+            await box.approval(call)
+    quoted = make_call("edit_file", **edit("src/a.py", "one", f"# A marker: {text}"))
+    await box.run(quoted)
+    assert text.strip() in (root / "src" / "a.py").read_text()
 
 
 async def test_lines_are_those_after_all_edits(root: Path) -> None:
