@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.file_write import MAX_BYTES, FileWrite, FileWriter
@@ -25,17 +27,18 @@ from helix_desktop.tools.tool import Tool
 
 _MAX_PENDING = 256
 _MAX_EDITS = 100
+_NAMED_PLACES = 8  # replacements of one edit whose lines are named
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where an edit replaced text: the offset of the first replacement now, and how many there are."""
+    """Where an edit replaced text: the offsets of the first replacements now, and how many there are."""
 
-    offset: int
+    offsets: list[int]
     count: int
 
     def after(self, later: Replacements) -> _Place:
         """Return the place after a later edit of the same file."""
-        return _Place(later.place_after(self.offset), self.count)
+        return _Place([later.place_after(offset) for offset in self.offsets], self.count)
 
 
 class WriteFileArguments(Arguments, frozen=True):
@@ -155,7 +158,7 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
             what = f"No edit was made, for edit {number} of {len(edits)} fails: {error.what}"
             raise ToolError(what, error.why, error.fix) from error
         moved = [place.after(replaced) for place in places.get(rel, ())]
-        places[rel] = [*moved, _Place(replaced.starts[0], len(replaced.starts))]
+        places[rel] = [*moved, _Place(replaced.starts[:_NAMED_PLACES], len(replaced.starts)).after(replaced)]
         changes[rel] = FileWrite(
             rel, first.before if first else before, first.stamp if first else stamp, after, ""
         )
@@ -167,12 +170,15 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
 
 def _describe(change: FileWrite, places: list[_Place]) -> str:
     """Return what was replaced and where it is now, in the order of the edits."""
-    lines = lines_of(change.path, change.after, [place.offset for place in places])
+    line_of = lines_of(change.path, change.after, [offset for place in places for offset in place.offsets])
     if len(places) > 1 and all(place.count == 1 for place in places):
-        return f"{len(places)} replacements at lines {', '.join(map(str, lines))}"
-    return "; ".join(
-        f"{place.count:,} replacements, the first at line {line}"
-        if place.count > 1
-        else f"1 replacement at line {line}"
-        for place, line in zip(places, lines, strict=True)
-    )
+        lines = (str(line_of[place.offsets[0]]) for place in places)
+        return f"{len(places)} replacements at lines {', '.join(lines)}"
+    return "; ".join(_describe_place(place, line_of) for place in places)
+
+
+def _describe_place(place: _Place, line_of: Mapping[int, int]) -> str:
+    lines = list(dict.fromkeys(line_of[offset] for offset in place.offsets))
+    more = place.count - len(place.offsets)
+    where = f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
+    return f"{pluralize(place.count, 'replacement')} at {where}{f' and {more:,} more' if more else ''}"

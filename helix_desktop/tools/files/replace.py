@@ -97,11 +97,15 @@ def refuse_marker(argument: str, text: str) -> None:
         )
 
 
-def lines_of(rel: str, data: bytes, offsets: list[int]) -> list[int]:
-    """Return the lines of places in a file's text, as UTF-8. Raises ToolError if it is not valid UTF-16."""
+def lines_of(rel: str, data: bytes, offsets: list[int]) -> dict[int, int]:
+    """Return the line of each place in a file's text, as UTF-8. Raises ToolError for invalid UTF-16."""
     encoding = utf16_encoding(data)
     text = _utf16_to_utf8(rel, data, encoding) if encoding else data
-    return [_line_of(text, offset) for offset in offsets]
+    lines, line, counted = dict[int, int](), 1, 0
+    for offset in sorted(offsets):
+        line += text.count(b"\n", counted, offset)
+        lines[offset], counted = line, offset
+    return lines
 
 
 def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:

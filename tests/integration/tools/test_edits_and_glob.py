@@ -81,7 +81,22 @@ async def test_lines_are_those_after_all_edits(root: Path) -> None:
     text = (await make_tools(root).run(make_call("multi_edit", edits=edits))).content.decode()
     assert (root / "src" / "a.py").read_text() == "1\na\nb\na\nb\n3\n"
     places = "1 replacement at line 6; 1 replacement at line 6; 1 replacement at line 1"
-    assert f"Edited src/a.py: {places}; 2 replacements, the first at line 2. Lines: 3 -> 6.\n" in text
+    assert f"Edited src/a.py: {places}; 2 replacements at lines 2, 4. Lines: 3 -> 6.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("x\n" * 8, "8 replacements at lines 1, 2, 3, 4, 5, 6, 7, 8."),
+        ("x\n" * 1_500, "1,500 replacements at lines 1, 2, 3, 4, 5, 6, 7, 8 and 1,492 more."),
+        ("\nx x\nx\n", "3 replacements at lines 2, 3."),
+        ("x x", "2 replacements at line 1."),
+    ],
+)
+async def test_an_edit_names_the_lines_of_its_replacements(root: Path, text: str, places: str) -> None:
+    (root / "src" / "a.py").write_text(text)
+    call = make_call("edit_file", **edit("src/a.py", "x", "long", replace_all=True))
+    assert f"Edited src/a.py: {places} Lines:" in (await make_tools(root).run(call)).content.decode()
 
 
 async def test_lines_follow_what_a_later_edit_does_in_the_same_line_or_around_it(root: Path) -> None:

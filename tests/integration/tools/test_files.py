@@ -252,7 +252,7 @@ async def test_two_edits_of_one_file_approved_together_both_run(root: Path) -> N
 
 async def test_replace_all_replaces_all(root: Path) -> None:
     text = await text_of(root, "edit_file", path="src/a.py", old_text="e", new_text="E", replace_all=True)
-    assert text.startswith("Edited src/a.py: 3 replacements, the first at line 1. Lines: 3 -> 3.\n")
+    assert text.startswith("Edited src/a.py: 3 replacements at lines 1, 3. Lines: 3 -> 3.\n")
     assert (root / "src" / "a.py").read_text() == "onE\ntwo\nthrEE\n"
 
 
