@@ -1,11 +1,11 @@
-"""What every request begins with: the system prompt and the schemas of the built-in tools."""
+"""What every request begins with, a subagent's too: the system prompt, and schemas of the built-in tools."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from helix_desktop.agent.settings.run_settings import schemas_json
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
+from helix_desktop.agent.subagents.delegate_tool import DELEGATE, SubagentTools, delegate_spec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.prompt_version import split_versions
@@ -29,3 +29,13 @@ async def test_system_prompt_and_tools_take_at_most_3000_tokens(tmp_path: Path) 
     system, tools = await counter.count([prompts["system"], schemas_json((*registry.specs, delegate))])
     assert {spec.name for spec in registry.specs} >= {"show_output", "fetch_url", "recall_cached_content"}
     assert system + tools <= MAX_TOKENS, f"system prompt {system}, tools {tools}"
+
+
+def test_a_subagent_is_told_of_no_tool_that_it_has_not(tmp_path: Path) -> None:
+    """Its system prompt is the agent's, then its own; nobody reads its words."""
+    registry, (prompts, _) = make_tools(tmp_path), split_versions(load_prompts())
+    text = f"{prompts['system']}\n\n{prompts['subagent']}"
+    named = {spec.name for spec in registry.specs if spec.name in text}
+    assert "recall_cached_content" in named
+    assert named <= {spec.name for spec in SubagentTools(registry).specs}
+    assert "The user reads" not in text
