@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,10 @@ class MatchingLine:
 
 @dataclass(frozen=True)
 class MatchSummary:
-    """How many lines of a content hold a word, and the best of them in their order."""
+    """How many lines of a content hold a word, and the best of them in their order.
+
+    Best are those with all words; where there are none, those with the rarest.
+    """
 
     lines: int
     best: tuple[MatchingLine, ...]
@@ -55,9 +59,9 @@ class TextChunk:
 
 @dataclass(frozen=True)
 class _Match:
-    """A line, or a piece of it from `char` on, its folded form, and how many terms that holds.
+    """A line, or a piece of it from `char` on, and its folded form.
 
-    `rank` counts the terms, those of them that are whole words, and those spelled as in the query.
+    `rank` counts the terms in it, those of them that are whole words, and those spelled as in the query.
     """
 
     number: int
@@ -74,15 +78,39 @@ class _Match:
         return MatchingLine(self.number, char if char >= _LONG_LINE_CHARS else 0, excerpt)
 
 
+class _TopLines:
+    """The lines with the same terms that have the highest ranks, the first on a tie; the count of all."""
+
+    def __init__(self, max_rank: _Rank) -> None:
+        self.by_number: dict[int, _Match] = {}
+        self.count = 0
+        self.min_rank = (0, 0, 0)  # what a line needs more than, to be kept
+        self._max_rank = max_rank
+
+    @property
+    def can_rise(self) -> bool:
+        """Return True if a line can be better than one of these."""
+        return self.min_rank < self._max_rank
+
+    def keep(self, match: _Match) -> None:
+        """Keep a line if it is one of the best."""
+        best = self.by_number
+        if match.number in best and best[match.number].rank >= match.rank:
+            return
+        best[match.number] = match
+        if len(best) > _SHOWN_LINES:
+            del best[min(best, key=lambda number: (best[number].rank, -number))]
+        if len(best) == _SHOWN_LINES:
+            self.min_rank = min(match.rank for match in best.values())
+
+
 class _BestLines:
-    """The lines of the highest ranks, the first on a tie; and the count of all that match."""
+    """The lines with all terms, or else with the rarest; and the count of all that match."""
 
     def __init__(self, terms: Sequence[str], spellings: Sequence[str]) -> None:
-        self._terms = terms
-        self._best_by_line: dict[int, _Match] = {}
+        self._terms, self._all = terms, tuple(terms)
+        self._by_terms: dict[tuple[str, ...], _TopLines] = {}
         self._words, self._spellings = _whole_words(terms), _whole_words(spellings)
-        self._min_rank = (0, 0, 0)  # what a line needs more than, to be kept
-        self._max_rank = (len(terms), len(terms), len(spellings))
         self._count = self._last_line = 0
 
     def add(self, chunk: TextChunk) -> None:
@@ -93,32 +121,44 @@ class _BestLines:
             return
         lines = chunk.text.split("\n")
         for offset, line in enumerate(folded.split("\n")):
-            term_count = sum([word in line for word in present])
-            if term_count:
+            found = tuple([word for word in present if word in line])
+            if found:
                 number = chunk.line + offset
                 self._count += number != self._last_line  # a line in several chunks counts once
                 self._last_line = number
-                if term_count >= self._min_rank[0] and self._min_rank < self._max_rank:
-                    rank = (term_count, _count(self._words, line), _count(self._spellings, lines[offset]))
-                    if rank > self._min_rank:
-                        self._keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, rank))
+                top = self._top_lines(found)
+                top.count += 1
+                if top.can_rise and (found == self._all or self._all not in self._by_terms):
+                    rank = (len(found), _count(self._words, line), _count(self._spellings, lines[offset]))
+                    if rank > top.min_rank:
+                        top.keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, rank))
 
     def summary(self) -> MatchSummary:
         """Return the summary of all chunks."""
-        best = (
-            self._best_by_line[number].to_matching_line(self._terms) for number in sorted(self._best_by_line)
-        )
-        return MatchSummary(self._count, tuple(best))
+        best = sorted(self._best(), key=lambda match: match.number)
+        return MatchSummary(self._count, tuple(match.to_matching_line(self._terms) for match in best))
 
-    def _keep(self, match: _Match) -> None:
-        best = self._best_by_line
-        if match.number in best and best[match.number].rank >= match.rank:
-            return
-        best[match.number] = match
-        if len(best) > _SHOWN_LINES:
-            del best[min(best, key=lambda number: (best[number].rank, -number))]
-        if len(best) == _SHOWN_LINES:
-            self._min_rank = min(match.rank for match in best.values())
+    def _top_lines(self, found: tuple[str, ...]) -> _TopLines:
+        if found not in self._by_terms:
+            max_rank = (len(found), len(found), min(len(found), len(self._spellings)))
+            self._by_terms[found] = _TopLines(max_rank)
+        return self._by_terms[found]
+
+    def _best(self) -> list[_Match]:
+        """Return the best lines, each once."""
+        if self._all in self._by_terms:
+            return list(self._by_terms[self._all].by_number.values())
+        counts = Counter[str]()
+        for found, top in self._by_terms.items():
+            counts.update(dict.fromkeys(found, top.count))
+        rarity = {found: sum(1 / counts[term] for term in found) for found in self._by_terms}
+        by_number: dict[int, _Match] = {}
+        for found in sorted(self._by_terms, key=lambda found: -rarity[found]):
+            matches = self._by_terms[found].by_number.values()
+            for match in sorted(matches, key=lambda match: (*(-count for count in match.rank), match.number)):
+                if len(by_number) < _SHOWN_LINES:
+                    by_number.setdefault(match.number, match)
+        return list(by_number.values())
 
 
 def _whole_words(words: Iterable[str]) -> list[re.Pattern[str]]:

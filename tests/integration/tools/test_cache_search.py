@@ -98,13 +98,22 @@ async def test_a_hit_has_everything_that_recall_needs(store: Store, tmp_path: Pa
         "1 hit for 'WATER high':\n"
         f"{digest} read_file tide.log, 272 B, 15 Jun 2025 15:06: 2 matching lines\n"
         "  39- one\n  40- one\n  41: the High  water mark\n  42- two\n  43- two\n  44- two\n  45- two\n"
-        "  49- two\n  50- two\n  51: low water\n  52- four\n  53- four\n  54- four\n  55- four\n"
         "All outputs were searched, among 2 entries.\n"
     )
     recalled = await box.run(
         make_call("recall_cached_content", hash=hits(text)[0], start_line=41, end_line=41)
     )
     assert recalled.model_text.endswith("\n41:the High  water mark\n")
+
+
+async def test_the_line_with_all_words_stands_without_those_with_common_ones(store: Store) -> None:
+    lines = [f"case-{number:04} lost pairs" for number in range(900)]
+    lines[217] += ", see HX-8831"
+    (digest,) = await keep(store, "\n".join(lines).encode())
+    text = await search(store, "HX-8831 lost pairs")
+    assert re.findall(r"^  (\d+)[:-]", text, re.MULTILINE) == [str(number) for number in range(216, 223)]
+    assert f"{digest} read_file a.txt" in text
+    assert "\n  218: case-0217 lost pairs, see HX-8831\n" in text
 
 
 async def test_words_match_anywhere_and_a_phrase_matches_in_order(store: Store) -> None:
