@@ -102,7 +102,9 @@ class IndexRecall:
         name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(covered.entries)}"
         session_id = origins.session_of_index(entry)
         if not origins.is_of_caller(session_id) and (session_name := await origins.name_of(session_id)):
-            name = f"{name}, {session_name}"
+            name = (
+                f'{name}, {session_name}, whose entries are hash="{_example(entry.digest, covered.entries)}"'
+            )
         answer = await self._search(f"{name} · ", covered, args, origins, may_go_on)
         if answer.is_final:
             return answer
@@ -178,7 +180,7 @@ class IndexRecall:
         span = _span(covered)
         parts = (f"Recalled {entry.digest[:SHORT_DIGITS]}", f"index{span}", await origins.name_of(session_id))
         head = " · ".join(part for part in parts if part)
-        example = f"{entry.digest[:SHORT_DIGITS]} e{covered[0].seq}" if covered else ""
+        example = _example(entry.digest, covered)
         how = (
             f'Words and outputs of entries: hash="{example}"; a pattern searches all of it.'
             if covered
@@ -204,9 +206,12 @@ class IndexRecall:
             entries = entries_between(session.transcript, session.id, handle.first, handle.last)
             where = f"this session, which has entries up to e{session.transcript.last_seq}"
         if not entries:
+            earlier = origins.continued if not index else None
             raise ToolError(
                 f"{handle.text} names no words and no output in {where}.",
-                fix="Copy the numbers from a note, a handover or a table of contents.",
+                fix=f'Of the session that it continues: hash="{earlier.index[:SHORT_DIGITS]} {handle.text}".'
+                if earlier
+                else "Copy the numbers from a note, a handover or a table of contents.",
             )
         return entries
 
@@ -214,7 +219,8 @@ class IndexRecall:
         self, entries: Sequence[CoveredEntry], handle: EntryRange, args: RecallArguments, origins: Origins
     ) -> ToolResult:
         """Return the words, calls and outputs of entries, or the lines in them that match a pattern."""
-        name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
+        of = " of this session" if origins.continued and not handle.index else ""
+        name = f"Recalled · {f'{handle.index[:SHORT_DIGITS]} {handle.text}'.strip()}{of}"
         if args.pattern:
             sources = without_questions(entries) or entries
             newest_first = CoveredEntries(tuple(sorted(sources, key=lambda entry: -entry.seq)))
@@ -280,6 +286,11 @@ class IndexRecall:
 def _span(entries: Sequence[CoveredEntry]) -> str:
     seqs = [entry.seq for entry in entries]
     return f" of e{min(seqs)}-e{max(seqs)}" if seqs else ""
+
+
+def _example(index: str, entries: Sequence[CoveredEntry]) -> str:
+    """Return how one of the entries that an index covers is recalled."""
+    return f"{index[:SHORT_DIGITS]} e{entries[0].seq if entries else 1}"
 
 
 def _target(what: str, args: RecallArguments) -> str:

@@ -92,6 +92,12 @@ class Origins:
         """Return the calling session's log; None without one."""
         return self._session.transcript if self._session is not None else None
 
+    @property
+    def continued(self) -> HandoverMade | None:
+        """Return the handover of an earlier session that the calling one began with, if it has an index."""
+        origin = self.transcript.origin if self.transcript is not None else None
+        return origin if origin is not None and origin.index else None
+
     def is_of_caller(self, session_id: str) -> bool:
         """Return True if a session of this id makes the call."""
         return self._session is not None and session_id == self._session.id

@@ -346,12 +346,20 @@ async def test_an_index_that_a_session_began_with_numbers_the_events_of_the_othe
     await later.add(SessionStarted("Later"), handover, UserSpoke("When does it close?", 5), contents=(index,))
     await rig.store.commit(Commit(SESSION, summary=SessionSummary(SESSION, "Tides", AT, AT, 1, 1, 1, "m", 1)))
     found = await later.recall(index.digest, pattern="nine")
-    assert f"Recalled {index.digest[:12]} · index of e2-e2, session “Tides” · 1 line for 'nine'" in found
+    handle = f"{index.digest[:12]} e2"
+    assert (
+        f"Recalled {index.digest[:12]} · index of e2-e2, session “Tides”, whose entries are "
+        f"hash=\"{handle}\" · 1 line for 'nine'"
+    ) in found
     assert found.endswith("\ne2 user:\n1:The harbour closes at nine."), (
         "no time: e2 of this session is another"
     )
-    assert "The harbour closes" in await later.recall(f"{index.digest[:12]} e2")
-    assert "The harbour closes" not in await later.recall("e3")
+    assert "The harbour closes" in await later.recall(handle)
+    own = await later.recall("e3")
+    assert own.startswith("Recalled · e3 of this session\n[e3 user")
+    assert "The harbour closes" not in own
+    with pytest.raises(ToolError, match=rf'Of the session that it continues: hash="{index.digest[:12]} e65"'):
+        await later.recall("e65")
 
 
 async def test_a_branch_recalls_and_searches_its_parents_part_as_its_own() -> None:
