@@ -185,9 +185,9 @@ class Composer(Themed, QWidget):
     def _show_model(self) -> None:
         """Show the name in the room that it may take; the whole of it is in the tooltip then."""
         room, name = round(self._style.px(_MODEL_PX)), self._model_name
-        shown = self.model_button.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, room)
-        self.model_button.setText(shown)
-        tip = self._model_tip if shown == name else f"{name}\n{self._model_tip}".rstrip()
+        short_name = self.model_button.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+        self.model_button.setText(short_name)
+        tip = self._model_tip if short_name == name else f"{name}\n{self._model_tip}".rstrip()
         self.model_button.setToolTip(plain_tooltip(tip))
 
     def set_note(self, text: str, is_warning: bool = False) -> None:
