@@ -21706,6 +21706,26 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Branch begins here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Branch begins here: answer retried</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Branch begins here: message edited</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Branch begins here: rewound</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>By the policy: over the size limit</source>
             <translation type="unfinished" />

@@ -200,7 +200,7 @@ class PlacedCard:
 
 @dataclass(frozen=True, slots=True)
 class ManualActionCard:
-    """What the user decided: about one output (`target`), or (0) about the policy of the session.
+    """What the user decided: about one output (`target`), or (0) about the session: its policy, a branch.
 
     `inside` is what covers that output now. `reversal` is what takes the newest pin of it
     back, or its removal.
@@ -208,7 +208,7 @@ class ManualActionCard:
 
     seq: int
     at_ms: int
-    kind: Literal["pin", "unpin", "form", "exclude", "policy", "hold"]
+    kind: Literal["pin", "unpin", "form", "exclude", "policy", "hold", "branch"]
     text: str
     target: int
     is_undone: bool = False

@@ -408,11 +408,12 @@ _GLYPHS = {
     "exclude": "eye-off",
     "policy": "filter",
     "hold": "pause",
+    "branch": "git-branch",
 }
 
 
 class ManualActionView(QWidget):
-    """A pin, form, exclusion, policy or hold in one quiet line, with what takes it back."""
+    """A pin, form, exclusion, policy, hold or branch in one quiet line, with what takes it back."""
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()

@@ -26,6 +26,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import BranchKind, SessionBranched
 from helix_desktop.domain.events.summary import (
     Bullet,
     HandoverFailed,
@@ -67,6 +68,31 @@ def build_cards(
 ) -> tuple[TimelineCard, ...]:
     """Return the cards of a log, newest first; `ratio`: the gauge's tokens per token of ours."""
     return _CardReducer(transcript, ratio).read(log)
+
+
+def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
+    """Return the card of what the user decided about the session."""
+    seq, at = recorded.seq, recorded.at
+    match recorded.event:
+        case PolicyChosen(policy=fields):
+            return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)), 0)
+        case HoldSet(on=on):
+            return ManualActionCard(seq, at, "hold", hold_text(on), 0)
+        case SessionBranched(how=how):
+            return ManualActionCard(seq, at, "branch", _branch_text(how), 0)
+    return None
+
+
+def _branch_text(how: BranchKind) -> str:
+    """Return where a branch begins, and what the user did there."""
+    match how:
+        case "edit":
+            return tr("Branch begins here: message edited")
+        case "retry":
+            return tr("Branch begins here: answer retried")
+        case "rewind":
+            return tr("Branch begins here: rewound")
+    return tr("Branch begins here")
 
 
 class _CardReducer:
@@ -126,6 +152,7 @@ class _CardReducer:
             self._covering_card(recorded)
             or self._small_card(recorded)
             or self._manual_action(recorded)
+            or _session_choice(recorded)
             or self._failure(recorded)
             or form_card(recorded, self._transcript, self._gauge_ratio, self._is_demo)
         )
@@ -211,10 +238,6 @@ class _CardReducer:
                 kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
                 self._pins[target] = seq
                 return ManualActionCard(seq, at, kind, pin_text(pin, self._transcript), target)
-            case PolicyChosen(policy=fields):
-                return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)), 0)
-            case HoldSet(on=on):
-                return ManualActionCard(seq, at, "hold", hold_text(on), 0)
         return None
 
     def _undone(self, seq: int) -> bool:

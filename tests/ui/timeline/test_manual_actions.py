@@ -7,6 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import Pinned, Unpinned
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.ui.timeline.card_data import ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
@@ -52,3 +53,14 @@ def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:
     assert reversals() == ["pin", ""]
     simulator.record(Pinned(output))
     assert reversals() == ["unpin", "", ""]
+
+
+def test_a_branch_says_where_it_begins() -> None:
+    """What stands above is its own, what stands below its parent's; nothing told them apart."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("I did.", 0)
+    simulator.record(SessionBranched("p" * 32, simulator.transcript.last_seq, "Read it (2)", "edit"))
+    (branch,) = build_cards(simulator.log, simulator.transcript)
+    assert isinstance(branch, ManualActionCard)
+    assert (branch.kind, branch.text) == ("branch", "Branch begins here: message edited")
