@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -10,6 +11,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -124,15 +126,17 @@ class SwitcherPresenter(QObject):
             title = session_title(self._sessions[hit.workspace_id, hit.session_id].summary.title)
             is_own = hit.speaker == "user"
             parts = (tr("You") if is_own else tr("Agent"), self._name_of(hit.workspace_id), title)
+            excerpt = plain_line(hit.excerpt)
             rows.append(
                 MessageRow(
                     hit.workspace_id,
                     hit.session_id,
                     hit.seq,
-                    plain_line(hit.excerpt),
+                    excerpt,
                     dotted(parts),
                     format_short_time(hit.at_ms, now),
                     is_own,
+                    _marks(excerpt, self._search.terms),
                 )
             )
         return rows
@@ -148,3 +152,12 @@ def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:
     if conversation is None:
         return ""
     return "waiting" if conversation.asks else "running" if conversation.is_running else ""
+
+
+def _marks(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return where the words of a search stand in a line, as far as folding leaves characters in place."""
+    folded = normalize(text)
+    if len(folded) != len(text):
+        return ()
+    found = (match.span() for term in terms for match in re.finditer(re.escape(term), folded))
+    return tuple(sorted(found))

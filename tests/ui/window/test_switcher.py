@@ -11,7 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.shell.switcher.delegate import ROW_ROLE
 from helix_desktop.ui.shell.switcher.panel import Switcher
+from helix_desktop.ui.shell.switcher.rows import MessageRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -22,6 +24,12 @@ def lines(switcher: Switcher) -> list[str]:
     """Return what is listed, headings in brackets."""
     items = (switcher.items.item(place) for place in range(switcher.items.rowCount()))
     return [item.text() if item.isSelectable() else f"[{item.text()}]" for item in items]
+
+
+def messages(switcher: Switcher) -> list[MessageRow]:
+    """Return the messages that are listed."""
+    items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
+    return [row for row in items if isinstance(row, MessageRow)]
 
 
 def chosen(switcher: Switcher) -> str:
@@ -67,6 +75,8 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         assert lines(switcher) == []
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         assert lines(switcher) == ["[Messages]", "The lexer is fixed"]
+        (row,) = messages(switcher)
+        assert [row.excerpt[start:end] for start, end in row.marks] == ["lexer", "fixed"]
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
         await until(lambda: rig.conversation.session.id == session_id, "its session")

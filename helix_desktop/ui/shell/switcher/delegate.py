@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, text_direction
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
@@ -50,7 +52,7 @@ class SwitcherDelegate(LineDelegate):
                 self._paint_text(painter, bottom, session.detail, 12, box.right())
             case MessageRow() as message:
                 self._paint_icon(painter, box, "user" if message.is_own else "bot")
-                self._paint_text(painter, top, message.excerpt, 13, box.right(), is_name=True)
+                self._paint_text(painter, top, message.excerpt, 13, box.right(), marks=message.marks)
                 end = self._paint_end(painter, bottom, message.when)
                 self._paint_text(painter, bottom, message.detail, 12, end)
             case _:
@@ -122,17 +124,39 @@ class SwitcherDelegate(LineDelegate):
         is_path: bool = False,
         *,
         is_name: bool = False,
+        marks: Sequence[tuple[int, int]] = (),
     ) -> None:
         """Paint a text from the icon to `right`; where it is long it loses its end, a path its middle."""
         x = box.x() + 53
         font = fonts.sized(self.view.font(), px, QFont.Weight.DemiBold if is_name else QFont.Weight.Normal)
         room = right - x - _EDGE_PX
         painter.setFont(font)
-        painter.setPen(QColor(self.theme.text if is_name else self.theme.muted))
         metrics = QFontMetricsF(font)
         elided = (
             metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
             if is_path
             else elide_title(metrics, text, room)
         )
-        draw_text(painter, QRectF(x, box.y(), room, box.height()), _VCENTER, elided)
+        place = QRectF(x, box.y(), room, box.height())
+        if text_direction(elided) == Qt.LayoutDirection.LeftToRight:
+            self._paint_marks(painter, place, metrics, elided, marks)
+        painter.setPen(QColor(self.theme.text if is_name or marks else self.theme.muted))
+        draw_text(painter, place, _VCENTER, elided)
+
+    def _paint_marks(
+        self,
+        painter: QPainter,
+        place: QRectF,
+        metrics: QFontMetricsF,
+        text: str,
+        marks: Sequence[tuple[int, int]],
+    ) -> None:
+        """Paint the background of what was searched for."""
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self.theme.warn_soft))
+        for start, end in marks:
+            if end < len(text):  # what comes behind is cut off
+                left = metrics.horizontalAdvance(text[:start])
+                width = metrics.horizontalAdvance(text[start:end])
+                top = place.center().y() - metrics.height() / 2
+                painter.drawRoundedRect(QRectF(place.x() + left - 1, top, width + 2, metrics.height()), 3, 3)

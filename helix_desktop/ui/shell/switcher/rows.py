@@ -24,7 +24,10 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A message that a search found: a line of it, who wrote it, in which session, when."""
+    """A message that a search found: a line of it, who wrote it, in which session, when.
+
+    `marks` are where the words stand in the line that were searched for: first character and end of each.
+    """
 
     workspace_id: str
     session_id: str
@@ -33,3 +36,4 @@ class MessageRow:
     detail: str
     when: str
     is_own: bool  # of the user
+    marks: tuple[tuple[int, int], ...] = ()
