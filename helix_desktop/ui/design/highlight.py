@@ -237,8 +237,8 @@ def _lexer(language: str) -> Lexer | None:
 
     if "." in language:
         kind = find_lexer_class_for_filename(language)
-        return kind(stripnl=False, ensurenl=False) if kind else None
+        return kind(stripnl=False) if kind else None
     try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        return get_lexer_by_name(language, stripnl=False)
     except ClassNotFound:
         return None

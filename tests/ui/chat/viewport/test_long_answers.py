@@ -250,6 +250,15 @@ def test_words_behind_an_emoji_have_their_colors(qapp: object) -> None:
     assert "".join(words) == '"😀😀""a"'
 
 
+def test_the_last_line_of_a_diff_is_colored(qapp: object) -> None:
+    document, highlighter = QTextDocument("- a\n+ b"), Highlighter()
+    highlighter.add(HighlightJob(document, "diff", LIGHT.code))
+    highlighter.finish()
+    (last,) = document.lastBlock().layout().formats()
+    assert (last.start, last.length) == (0, 3)
+    assert last.format.foreground().color().name() == LIGHT.code.string
+
+
 def test_an_answer_that_streams_on_after_opening_stays_complete(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([AssistantRow(row_key("s"), _long(100), streaming=True)])
