@@ -226,7 +226,7 @@ class DocumentWriter:
         return spaced
 
     def _format(self, span: Span, heading: int) -> QTextCharFormat:
-        key = (Span("", span.bold, span.italic, span.strike, span.code, span.link), heading)
+        key = (replace(span, text=""), heading)
         form = self._formats.get(key)
         if form is None or span.link:
             form = self._make_format(span, heading)
@@ -249,6 +249,8 @@ class DocumentWriter:
             form.setFontItalic(True)
         if span.strike:
             form.setFontStrikeOut(True)
+        if span.raised:
+            form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
         if span.link:
             form.setAnchor(True)
             form.setAnchorHref(span.link)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from helix_desktop.ui.chat.markdown.footnotes import NOTE_NUMBER, enable_footnotes
 from helix_desktop.ui.chat.markdown.formulas import enable_formulas, lines_of_formula
 from helix_desktop.words.translation import Translator
 
@@ -33,6 +34,7 @@ class Span:
     strike: bool = False
     code: bool = False
     link: str = ""
+    raised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class _PermissiveMarkdownIt(MarkdownIt):
 def _markdown_it() -> MarkdownIt:
     """Made once, since that takes longer than reading a message; it keeps nothing between texts."""
     parser = _PermissiveMarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    return enable_formulas(parser.disable(["html_block", "html_inline"]))
+    return enable_footnotes(enable_formulas(parser.disable(["html_block", "html_inline"])))
 
 
 @cache
@@ -329,6 +331,8 @@ def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
             yield from _link_bare_urls((replace(style, text=token.content),)) if token.content else ()
         case "code_inline":
             yield replace(style, text=token.content, code=True)
+        case _ if token.type == NOTE_NUMBER:
+            yield replace(style, text=token.content, raised=True)
         case "softbreak":
             yield replace(style, text=" ")
         case "hardbreak":

@@ -25,6 +25,7 @@ _PIECES = (
     "$$\na\\\\\n  b\n$$\n",
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "    ", "```", "```py\n", "~~~\n", "`", "**",
     "> ", "# ", "| a | b |\n|--|--|\n", "---\n", "\n```\n", "[x](http://a.b)", "![i](file:///x)",
+    "[^1]: ", "\n\n[^n]: A note.\n    On.\n\n",
 )  # fmt: skip
 
 
@@ -187,3 +188,19 @@ def test_a_formula_of_several_lines_keeps_them(text: str) -> None:
     (item,) = MarkdownParser().parse(f"- {text}".replace("\n", "\n  "))
     assert replace(formula, indent=1) in item.blocks
     assert [span.text for span in _spans(f"so {text} holds") if span.code] == ["x &= a \\\\ &= b"]
+
+
+def test_a_footnote_is_a_raised_number_and_its_text_stands_where_it_is_written() -> None:
+    text = "One[^a], two[^7], `[^a]`, [^a-z].\n\n[^a]: First *note*\n[^7]: https://x.org\n\n    On.\n\nEnd"
+    numbers = [span.text for span in _spans(text) if span.raised]
+    assert numbers == ["[1]", "[2]"]
+    assert Span("[^a]", code=True) in _spans(text)
+    assert any("[^a-z]" in span.text for span in _spans(text)), "no such note"
+    notes = [block for chunk in MarkdownParser().parse(text)[1:] for block in chunk.blocks]
+    leaves = [leaf for block in notes if isinstance(block, Prose) for leaf in block.paragraphs]
+    assert ["".join(span.text for span in leaf.spans) for leaf in leaves] == [
+        "First note", "https://x.org", "On.", "End",
+    ]  # fmt: skip
+    assert [(leaf.marker, leaf.item_marker) for leaf in leaves] == [
+        ("[1]", ""), ("[2]", ""), ("", "[2]"), ("", ""),
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ _PIECES = (
     "**", "> ", "# ", "| a | b |\n|--|--|\n", "---\n", "\n```\n", "\n\n```py\nx\n\ny\n```\n",
     "\n   ```\n", "\n- item\n",
     "\n2. two\n   ```sh\n   run\n   ```\n", "[x][r]", "\n\n[r]: http://a.b\n\n", "\t",
+    "[^1]", "[^1]: ", "\n\n[^n]: A note.\n    On.\n\n",
     "- - -\n", "-\n", "$$", "$$\na\\\\\n  b\n$$\n",
 )  # fmt: skip
 
