@@ -18,3 +18,10 @@ def add_shortcut(
     action.setShortcutContext(context)
     action.triggered.connect(lambda _: callback())
     widget.addAction(action)
+
+
+def move_keys(action: QAction, window: QWidget, page: QWidget) -> None:
+    """Let the keys of a window's action work only where the focus is in a page of it."""
+    window.removeAction(action)
+    page.addAction(action)
+    action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, get_args
 
 from PySide6.QtCore import QObject, QUrl
@@ -32,6 +33,7 @@ from helix_desktop.ui.chat.actions import (
     ShowInTimeline,
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
+from helix_desktop.ui.design.page_shortcut import move_keys
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
@@ -104,6 +106,12 @@ class SessionNavigation(QObject):
         chat = self._views.chat.view
         chat.action_triggered.connect(self._on_chat_action)
         chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
+        for command, direction in (
+            (self._window.commands.previous_message, -1),
+            (self._window.commands.next_message, 1),
+        ):
+            move_keys(command, self._window, self._views.chat)  # elsewhere Alt+Down opens lists of choices
+            command.triggered.connect(partial(self._show_own_message, direction))
 
     def _connect_timeline(self) -> None:
         timeline = self._views.timeline
@@ -262,6 +270,10 @@ class SessionNavigation(QObject):
     async def _search_cache(self, query: str) -> None:
         self._window.show_page("cache")
         self._views.cache.filter_bar.field.setText(query)
+
+    def _show_own_message(self, direction: int) -> None:
+        self._window.show_page("chat")
+        self._views.chat.view.chat_viewport.show_own_message(direction)
 
     def _focus_composer(self) -> None:
         self._window.show_page("chat")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,6 +18,8 @@ text = TextContext("Window")
 tr = Translator("Window")
 
 _NATIVE = QKeySequence.SequenceFormat.NativeText
+_JUMP = "Ctrl+Alt+" if sys.platform == "darwin" else "Alt+"
+"""Between messages; with Alt alone, text fields of macOS go to the edges of a paragraph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ SPECS: dict[str, ActionSpec] = {
     "copy": ActionSpec(text("Copy"), display_shortcut="Ctrl+C"),
     "paste": ActionSpec(text("Paste"), display_shortcut="Ctrl+V"),
     "find": ActionSpec(text("Find"), ("Ctrl+F",)),
+    "previous_message": ActionSpec(text("Go to my previous message"), (f"{_JUMP}Up",)),
+    "next_message": ActionSpec(text("Go to my next message"), (f"{_JUMP}Down",)),
     "show_chat": ActionSpec(text("Chat"), ("Ctrl+1",)),
     "show_cache": ActionSpec(text("Cache"), ("Ctrl+2",)),
     "show_timeline": ActionSpec(text("Timeline"), ("Ctrl+3",)),
@@ -124,6 +129,8 @@ class WindowActions(NamedTuple):
     copy: QAction
     paste: QAction
     find: QAction
+    previous_message: QAction
+    next_message: QAction
     show_chat: QAction
     show_cache: QAction
     show_timeline: QAction
@@ -182,6 +189,7 @@ class WindowActions(NamedTuple):
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.show_changes, self.commit_changes,
             self.show_request, self.focus_composer, self.find,
+            self.previous_message, self.next_message,
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
             self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.hold_compaction, self.side_question,

@@ -45,7 +45,12 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         ),
         (
             tr("&Edit"),
-            ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.search_messages, a.focus_composer)),
+            (
+                (a.undo, a.redo),
+                (a.cut, a.copy, a.paste),
+                (a.find, a.search_messages),
+                (a.previous_message, a.next_message, a.focus_composer),
+            ),
         ),
         (
             tr("&View"),

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.shell.actions import SPECS
+from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import open_window, until
 
@@ -69,3 +70,29 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
         assert found == ["trash"]
         QTest.keyClicks(page.filter, " nothing of that name")
         assert not any(find_button(page, f"keys:{command}").isVisible() for command in SPECS)
+
+
+async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with (
+        ChatServer(lambda _: text_reply("Many words. " * 300)) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        for number in range(3):
+            await rig.run_turn(f"Question {number}")
+        view, keys = rig.chat.view, rig.window.commands.previous_message.shortcut()
+        combination = keys[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
+        places: list[float] = []
+        for target in (rig.composer.editor, view, rig.window.sidebar):
+            target.setFocus()
+            QTest.keyClick(target, combination.key(), combination.keyboardModifiers())
+            places.append(view.chat_viewport.scroll_layout.position)
+        assert places[0] > places[1] > 0
+        assert places[2] == places[1]
+        rig.window.show_page("cache")
+        rig.window.commands.previous_message.trigger()
+        assert rig.window.page() == "chat"
+        assert view.chat_viewport.scroll_layout.position < places[1]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QScrollBar
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.chat.style import BOTTOM_GAP, ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.column import TextColumn
@@ -142,6 +143,22 @@ class ChatViewport(QObject):
         if self.is_at_end:
             self.set_following(True)
             self.layout_changed.emit()
+
+    def show_own_message(self, direction: int) -> None:
+        """Bring the user's next (1) or previous (-1) message to the top; behind the last one, the end."""
+        top, placed = self.style.px(8), self.scroll_layout.placed
+        if direction < 0:
+            above = [row.row_index for row in placed if row.y < top - 1]
+            indexes = range(above[-1] if above else placed[0].row_index - 1, -1, -1) if placed else range(0)
+        else:
+            first = next((row.row_index for row in placed if row.y > top + 1), len(self.model))
+            indexes = range(first, len(self.model))
+        rows = self.model.raw_rows()
+        found = next((index for index in indexes if isinstance(rows[index], UserRow)), None)
+        if found is not None:
+            self.show_row(found)
+        elif direction > 0:
+            self.go_to_end()
 
     def ensure_visible(self, index: int, area: HitArea) -> None:
         """Scroll as little as is needed to have a place of a row in sight."""
