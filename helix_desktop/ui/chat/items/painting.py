@@ -62,6 +62,7 @@ CHIP_HEIGHT = 21.0
 BUTTON_HEIGHT = 30.0
 _THUMBNAIL_RADIUS = 5.0
 _BOX_RADIUS = 9
+_MOST = 2_000  # characters of a line that are measured to cut it: more than any card has room for
 
 
 def paint_box(
@@ -96,14 +97,22 @@ def paint_line(
     """One line, centered in height, cut with an ellipsis when it does not fit."""
     painter.setFont(font)
     painter.setPen(style.color(color))
-    elided = text
-    if style.width(text, font) > rect.width():
-        elided = style.metrics(font).elidedText(text[:2_000], Qt.TextElideMode.ElideRight, rect.width())
+    elided = elided_line(style, text, font, rect.width())
     side = Qt.AlignmentFlag.AlignRight if align_right else Qt.AlignmentFlag.AlignLeft
     # Absolute: what is painted so keeps its order from left to right, whatever the language.
     side |= Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute
     flags = side | Qt.TextFlag.TextSingleLine
     draw_text(painter, rect, flags, elided)
+
+
+def elided_line(style: ChatStyle, text: str, font: QFont, width: float, *, keeps_end: bool = False) -> str:
+    """Return a line, cut with an ellipsis to a width in pixels: at its end, or in its middle."""
+    if style.width(text, font) <= width:
+        return text
+    if not keeps_end:
+        return style.metrics(font).elidedText(text[:_MOST], Qt.TextElideMode.ElideRight, width)
+    ends = text if len(text) <= _MOST else text[: _MOST // 2] + text[-_MOST // 2 :]
+    return style.metrics(font).elidedText(ends, Qt.TextElideMode.ElideMiddle, width)
 
 
 def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:

@@ -41,6 +41,7 @@ _BADGE_SENTENCES: dict[Badge, TranslatableText] = {
     "pinned": text("Pinned: always kept in context."),
 }
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
+_HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Preview: over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
@@ -276,4 +277,9 @@ def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:
 
 def _output_layout(text: str, tools: ItemTools) -> TextLayout | None:
     cleaned = clean_output(text).rstrip("\n")
-    return tools.writer.write_plain(cleaned, mono=True, size=SMALL) if cleaned else None
+    if not cleaned:
+        return None
+    layout = tools.writer.write_plain(cleaned, mono=True, size=SMALL)
+    layout.wrap_at_words()
+    layout.hang_wrapped_lines(_HANGING * tools.style.width(" ", tools.style.font(SMALL, mono=True)))
+    return layout

@@ -105,7 +105,7 @@ class ToolCard(RowItem):
         theme = self.style.theme
         name_font, target_font = self.style.font(UI, SEMIBOLD), self.style.font(SMALL, mono=True)
         self._name_line = PaintedLine(display_name(row.tool), name_font, theme.text)
-        self._target_line = PaintedLine(self._target, target_font, theme.muted)
+        self._target_line = PaintedLine(self._target, target_font, theme.muted, keeps_end=True)
         self._set_lines([self._name_line, self._target_line][: len(bar_texts(row))])
         self._placed_chips: list[_PlacedChip] = []
         self._title = QRectF()
@@ -189,19 +189,19 @@ class ToolCard(RowItem):
         self.hit_areas = [self._expand_area(width)] if self._can_open else []
         middle = style.px(_LINE) / 2
         right = self._place_chip(width - ends, middle, state_chip)
-        if two:
-            self._title = QRectF(left, 0, right - left - 6, style.px(_LINE))
-            line = style.px(_LINE + _SECOND_LINE / 2 - 6)
+        self._title = QRectF(left, 0, right - left - 6 if two else title, style.px(_LINE))
+        line = style.px(_LINE + _SECOND_LINE / 2 - 6) if two else middle
+        if cramped:
             right = width - style.px(14)
-        else:
-            line = middle
-        for chip in chips:
-            right = self._place_chip(right, line, chip)
-        if two:
+            for chip in chips:
+                right = self._place_chip(right, line, chip)
             self._figures = QRectF(left, line - style.px(10), right - left, style.px(20))
-        else:
-            self._figures = QRectF(right - wide - _FIGURES_GAP, 0, wide, style.px(_LINE))
-            self._title = QRectF(left, 0, title, style.px(_LINE))
+        else:  # below those of the cards above, whatever chips each has, in one line or two
+            wide = min(wide, right - left - (chips_width - wide))
+            self._figures = QRectF(right - wide - _FIGURES_GAP, line - style.px(10), wide, style.px(20))
+            right = self._figures.x() - style.px(8) if words else right
+            for chip in chips:
+                right = self._place_chip(right, line, chip)
         self._place_title()
         if has_menu(self._tool):
             self.hit_areas.append(self._menu_area(width))

@@ -394,3 +394,53 @@ def test_the_bar_of_a_card_takes_a_second_line_only_where_its_words_need_it(
         line = card.search_text(-1)
         assert isinstance(line, PaintedLine)
         assert line.rect.width() - card.style.width(target, line.font) < 4, "nothing is kept free"
+
+
+def test_figures_of_all_cards_end_at_one_place(view: ChatView) -> None:
+    long = "python3 -m tidewatch report data/2025-03-harbour.csv --station harbour --day 2025-03-14"
+    cards = [
+        CARD,
+        replace(CARD, key=row_key("u"), badge="handed_over", lines=3),
+        replace(CARD, key=row_key("v"), target=long, duration_ms=12_345),
+    ]
+    view.chat_viewport.model.reset(cards)
+    view.resize(900, 600)
+    picture = view.viewport().grab().toImage()
+    column = view.chat_viewport.column.left
+    faint, ends, heights = LIGHT.faint, [], []
+    for index in range(len(cards)):
+        placed, item = view.chat_viewport.placed_row(index), view.chat_viewport.item(index)
+        assert placed is not None
+        state = min(item.hit_areas[-1].rect.x(), item.width) - 90  # what stands there is not of the figures
+        rows = range(round(placed.y), round(placed.y + placed.height))
+        columns = range(round(column), round(column + state))
+        ends.append(max(x for x in columns for y in rows if picture.pixelColor(x, y).name() == faint))
+        heights.append(item.height)
+    assert len(set(heights)) == 2, "one line and two"
+    assert max(ends) - min(ends) <= 1
+
+
+def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> None:
+    command = "python3 -m tidewatch report data/2025-03-harbour.csv --station harbour --from north --day "
+    cards = [replace(CARD, key=row_key(day), target=command + day) for day in ("2025-03-12", "2025-03-14")]
+    view.chat_viewport.model.reset(cards)
+    fitting = []
+    for index, card in enumerate(cards):
+        line = view.chat_viewport.item(index).search_text(-1)
+        assert isinstance(line, PaintedLine)
+        fitting.append(line.shown_words(view.chat_viewport.style))
+        assert fitting[-1] != card.target
+    assert fitting[0] != fitting[1]
+
+
+def test_lines_of_an_output_are_wrapped_between_words(view: ChatView) -> None:
+    output = "a word that is long enough " * 12
+    view.chat_viewport.model.reset([replace(CARD, head=output, tail="", lines=1, digest="")])
+    press(view, "open:card")
+    (text,) = laid_out_card(view).texts
+    block = text.document.firstBlock()
+    lines = [block.layout().lineAt(at) for at in range(block.layout().lineCount())]
+    assert len(lines) > 1
+    for line in lines[1:]:
+        assert block.text()[line.textStart() - 1] == " "
+        assert line.x() > lines[0].x()
