@@ -172,7 +172,8 @@ class AssistantMessageItem(RowItem):
     def _place(self, width: float, unchanged: int) -> float:
         style = self.style
         has_text = bool(self._stack.blocks or len(self._lazy_text))
-        y = style.px(HEADER_HEIGHT + 8) if self.context.shows_header else 0.0
+        is_head = not (has_text or self._row.streaming)  # of the calls below
+        y = style.px(HEADER_HEIGHT + (0 if is_head else 8)) if self.context.shows_header else 0.0
         self._top = self._thinking.arrange(y, width, has_answer=has_text or not self._row.streaming)
         self._built_texts = None
         self._lazy_bottom = self._lazy_text.stack.arrange(0, self._top, width)

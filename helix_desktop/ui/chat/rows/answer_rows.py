@@ -20,18 +20,21 @@ class AnswerRows:
 
     def __init__(self) -> None:
         self._rows: dict[RowKey, AssistantRow] = {}
+        self._speaker: str | None = None  # whose name stands above the answers of a message
+
+    def end(self) -> None:
+        """Note that what comes next is another answer: its model's name stands above it."""
+        self._speaker = None
 
     def on_answer(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
-        """Return the row of an answer; None for one without words."""
-        if not event.text.strip():
+        """Return the row of an answer; without words it is a name above calls, or None below that name."""
+        name = with_effort(model_name(event.model, event.demo), event.effort)
+        words = event.text if event.text.strip() else ""
+        if not words and (not event.calls or name == self._speaker):
             return None
-        row = AssistantRow(
-            RowKey(recorded.seq),
-            event.text,
-            recorded.at,
-            with_effort(model_name(event.model, event.demo), event.effort),
-            reasoning=event.reasoning,
-        )
+        self._speaker = name
+        reasoning = event.reasoning if words else ""
+        row = AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
         self._rows[row.key] = row
         return row
 

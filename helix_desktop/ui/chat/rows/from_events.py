@@ -118,6 +118,7 @@ class ChatRows:
         self._dividers.end_mode_changes(recorded.event)
         match recorded.event:
             case UserSpoke() as message:
+                self._answers.end()
                 rows = [
                     *self._ends.on_user_message(new_turn=not message.steered),
                     self.users.on_message(recorded, message, transcript),
@@ -128,12 +129,14 @@ class ChatRows:
             case ToolAnswered() as output:
                 rows = [self.tools.on_answer(recorded, output, transcript)]
             case SideQuestionAnswered() as side_question:
+                self._answers.end()
                 rows = [*side_question_rows(recorded, side_question)]
             case SubagentStarted() | OutputHeld() as event:
                 rows = [self.tools.on_call_event(event)]
             case ChangesRecorded() as changes:
                 rows = [*self._changed_files_rows(recorded.seq, changes, transcript)]
             case TurnEnded() | TurnRetried() as event:
+                self._answers.end()
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
                 rows = [self._notice(recorded, notice, transcript)]

@@ -182,6 +182,8 @@ class ItemCache:
         """Whether an answer is the first of its turn, or comes from another model than the last one."""
         if not isinstance(row, AssistantRow):
             return False
+        if not (row.text or row.streaming):
+            return True  # it is there for nothing else
         for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
             before = self._model.raw_row(at)
             if isinstance(before, UserRow):

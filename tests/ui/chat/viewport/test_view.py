@@ -154,33 +154,6 @@ def test_jump_brings_a_row_to_the_top(view: ChatView) -> None:
     assert not view.jump_to(row_key("nowhere"))
 
 
-def test_jumps_go_from_message_to_message_of_the_user_and_to_the_end(view: ChatView) -> None:
-    viewport = view.chat_viewport
-    viewport.model.reset(_pairs(500))
-
-    def top_message() -> str:
-        top = next(row for row in viewport.scroll_layout.placed if row.y > 0)
-        assert top.y == viewport.style.px(8)
-        row = viewport.model.row(top.row_index)
-        assert isinstance(row, UserRow)
-        return row.text
-
-    view.jump_to(row_key("a250"))
-    viewport.show_own_message(-1)
-    assert top_message() == "question 250", "above the answer at the top"
-    viewport.show_own_message(-1)
-    assert top_message() == "question 249"
-    viewport.show_own_message(1)
-    viewport.show_own_message(1)
-    assert top_message() == "question 251"
-    view.jump_to(row_key("u0"))
-    viewport.show_own_message(-1)
-    assert viewport.scroll_layout.position < viewport.style.px(8), "nothing is above the first"
-    view.jump_to(row_key("u499"))
-    viewport.show_own_message(1)
-    assert view.is_following
-
-
 def test_resizing_keeps_the_first_row(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(100))
     view.jump_to(row_key("a50"))

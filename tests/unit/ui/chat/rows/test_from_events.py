@@ -88,7 +88,7 @@ def check_every_message_and_call_has_its_row(simulator: SessionSimulator) -> Non
     messages = [event.text for _, event in events if isinstance(event, UserSpoke)]
     assert [row.text for row in rows if isinstance(row, UserRow)] == messages
     answers = [event.text for _, event in events if isinstance(event, AssistantSpoke) and event.text.strip()]
-    shown_answers = [row.text for row in rows if isinstance(row, AssistantRow)]
+    shown_answers = [row.text for row in rows if isinstance(row, AssistantRow) and row.text]
     folded = [text for row in rows if isinstance(row, DividerRow) for text in row.details]
     assert set(shown_answers) <= set(answers) <= {*shown_answers, *folded}
     answered = [event for _, event in events if isinstance(event, ToolAnswered)]
@@ -97,6 +97,21 @@ def check_every_message_and_call_has_its_row(simulator: SessionSimulator) -> Non
     counts = simulator.transcript.messages.counts()
     assert counts.messages == len(messages) + len(shown_answers), "what the session list says"
     assert counts.calls == len([item for item in simulator.transcript.messages.items if item.seq in cards])
+
+
+def check_the_model_s_name_stands_above_its_first_call(simulator: SessionSimulator) -> None:
+    has_name = False
+    for row in rows_from_log(simulator.log)[1]:
+        match row:
+            case UserRow():
+                has_name = False
+            case AssistantRow():
+                assert row.text or not has_name, "once"
+                has_name = True
+            case ToolRow():
+                assert has_name
+            case DividerRow(kind="attempt"):
+                has_name = False
 
 
 def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSimulator) -> None:
@@ -391,6 +406,7 @@ def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
     """Rows of the chat, cards of the timeline and points of the chart fit the log."""
     check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator)
     check_every_message_and_call_has_its_row(simulator)
+    check_the_model_s_name_stands_above_its_first_call(simulator)
     check_each_card_shows_its_output_s_state_in_the_request(simulator)
     check_a_card_s_badge_names_the_cover_of_its_step(simulator)
     check_a_message_that_is_no_longer_sent_says_so(simulator)
