@@ -88,7 +88,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
     be); `excluded` is the event by which the user excluded it. A note or handover replaces the events after
-    `after` up to and with `upto` (0: it replaces none).
+    `after` up to and with `upto` (0: it replaces none). `tool` is what an output is of.
     """
 
     seq: int
@@ -106,6 +106,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     excluded: int = 0
     after: int = 0
     upto: int = 0
+    tool: str = ""
 
 
 def break_down_window(
@@ -232,7 +233,9 @@ def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> 
 
 def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
     """Return the row with what the user can do with it."""
-    item = msgspec.structs.replace(item, can_exclude=can_exclude(entry, transcript), digest=_digest_of(entry))
+    tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
+    is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
+    item = msgspec.structs.replace(item, can_exclude=is_excludable, digest=digest, tool=tool)
     if isinstance(entry, SummaryBlock):
         item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
     if exclusions := transcript.window.exclusions_of(entry):

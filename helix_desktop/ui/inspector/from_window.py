@@ -118,6 +118,7 @@ def window_rows(items: tuple[WindowItem, ...], ratio: float = 1.0, fresh: int = 
                 can_exclude=row.can_exclude,
                 excluded=row.excluded,
                 resent=max(0, behind - fresh),
+                tool=row.tool,
             )
         )
     return tuple(rows)

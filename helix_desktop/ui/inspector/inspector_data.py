@@ -50,6 +50,7 @@ class WindowRow:
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
     tokens are as the model counts them. `excluded` is the event that excluded it.
     `change` is what became of it since the request that the user compares with, by `difference` tokens.
+    `tool` is what an output is of.
     """
 
     seq: int
@@ -67,6 +68,12 @@ class WindowRow:
     resent: int = 0
     change: RowChange = ""
     difference: int = 0
+    tool: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return its name beside its icon, which stands for the tool of an output."""
+        return self.name.removeprefix(f"{self.tool} ") if self.tool else self.name
 
     @property
     def actions(self) -> tuple[RowAction, ...]:

@@ -48,6 +48,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowAction, RowKind, WindowRow
 from helix_desktop.ui.inspector.row_actions import ACTION_KEYS, RowButtons, action_key, action_text
@@ -174,7 +175,7 @@ class RequestDelegate(QStyledItemDelegate):
             painter.drawLine(
                 QPointF(rect.left() + _PAD, rect.top()), QPointF(rect.right() - _PAD, rect.top())
             )
-        self._paint_icon(painter, rect, row.kind)
+        self._paint_icon(painter, rect, row)
         middle = rect.top() + rect.height() / 2
         covered = self.covered_px if index.row() == self.covered_row else 0
         self._paint_first_line(painter, rect, middle, row)
@@ -196,11 +197,12 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
 
-    def _paint_icon(self, painter: QPainter, rect: QRect, kind: RowKind) -> None:
+    def _paint_icon(self, painter: QPainter, rect: QRect, row: WindowRow) -> None:
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
         side = scaled(_ICON_PX)
-        picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), side, ratio)
+        glyph = tool_icon(row.tool) if row.tool else _GLYPHS[row.kind]
+        picture = pixmap(glyph, SEGMENT_COLORS[row.kind](self._theme), side, ratio)
         draw_pixmap(painter, rect.left() + _PAD, rect.top() + (rect.height() - side) // 2, picture)
 
     def _paint_first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
@@ -218,7 +220,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.setPen(QColor(self._theme.text))
         is_message = row.kind in ("user", "assistant")
         elide = Qt.TextElideMode.ElideRight if is_message else Qt.TextElideMode.ElideMiddle
-        name = self._name_metrics.elidedText(row.name, elide, room)
+        name = self._name_metrics.elidedText(row.label, elide, room)
         draw_text(
             painter, QRectF(rect.left() + self._text_x, line.top(), room, line.height()), _VCENTER, name
         )

@@ -349,12 +349,26 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
     assert last in request_row_text(window, rows, newest)
 
 
+def check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator: SessionSimulator) -> None:
+    for row in _state(simulator).rows:
+        item = simulator.transcript.messages.item(row.seq)
+        if item is None or not isinstance(item.event, ToolAnswered):
+            assert (row.tool, row.label) == ("", row.name)
+            continue
+        assert row.tool == item.event.name
+        assert row.name.startswith(row.tool), "tooltip and screen reader say it"
+        assert row.tooltip.startswith(row.name)
+        if item.event.target:
+            assert " ".join(item.event.target.split()).startswith(row.label.rstrip("…"))
+
+
 # One test has many properties: to build a history takes longer than to look at it.
 @settings(max_examples=2 * settings().max_examples)
 @given(histories() | histories_with_rewrites())
 def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     """Rows, figures and preview fit the request, the gauge and the log."""
     check_the_inspector_adds_up_to_the_gauge(simulator)
+    check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_counted_markers_are_in_the_request(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
