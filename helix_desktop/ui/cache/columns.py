@@ -76,9 +76,9 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("Where the content is now")),
     Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
-    Column("target", text("Target"), 220, 0, "path", lambda row, _: row.target or "–", stretch=3,
+    Column("target", text("Target"), 196, 0, "path", lambda row, _: row.target or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),
-    Column("line", text("Content"), 170, 8, "mono-muted",
+    Column("line", text("Content"), 144, 6, "mono-muted",
             lambda row, _: row.hit or row.first_line, stretch=4,
             tip=text("The first line, or in a search the line that was found")),
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size),
@@ -86,7 +86,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row),
             tip=text("Tokens in a request, as the model of the open session counts them")),
     Column(
-        "saved", text("Saved", "tokens: column"), 64, 6, "number",
+        "saved", text("Saved", "tokens: column"), 64, 7, "number",
         lambda row, _: format_tokens(row.saved, in_column=True) if row.saved else "–",
         tip=text("Tokens saved in the context window of the open session"),
     ),
@@ -102,13 +102,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("used", text("Last used"), 96, 11, "muted",
             lambda row, now: format_relative_time(row.last_used_at_ms, now),
             tip=text("When it was recalled last; before the first recall, when it was stored")),
-    Column("digest", text("SHA-256"), 124, 2, "mono", lambda row, _: short_digest(row.digest),
+    Column("digest", text("SHA-256"), 124, 8, "mono", lambda row, _: short_digest(row.digest),
             tip=text("Digest of its bytes, by which it is recalled and verified")),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}
 _HIT_LINE_PX = 300  # that the line of a hit wants at 100 %
-_SEARCH_DIGEST_RANK = 7  # rank of the digest while somebody is searching: words were asked for, not a digest
 COLUMN_INDEX: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
 
 
@@ -127,8 +126,7 @@ def fitting_columns(
     more = _HIT_LINE_PX - COLUMN_BY_KEY["line"].width if is_searching else 0
 
     def rank(column: Column) -> int:
-        ranks = {"line": 0, "digest": _SEARCH_DIGEST_RANK} if is_searching else {}
-        return ranks.get(column.key, column.rank)
+        return 0 if is_searching and column.key == "line" else column.rank
 
     def needed() -> float:
         return more * scale + sum(_least_width(column, scale, title_widths) for column in visible)

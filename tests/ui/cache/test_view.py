@@ -423,6 +423,8 @@ def test_columns_are_hidden_by_rank() -> None:
     """Columns are shown as they fit, state and target always; the widths fill the space."""
     assert fitting_columns(4_000) == {column.key for column in COLUMNS}
     assert fitting_columns(100) == {"state", "target"}
+    beside_the_inspector = 806  # pixels, in the window as it opens
+    assert "line" in fitting_columns(beside_the_inspector), "what is in it says more than its digest"
     for pane_width in range(500, 1_600, 37):
         scale = 1 + pane_width % 7 / 13
         columns = fitting_columns(pane_width, scale)
