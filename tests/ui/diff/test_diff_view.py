@@ -116,6 +116,32 @@ def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: Diff
     assert len(view.text.rows) == inline - 1, "it is the user's choice still"
 
 
+def test_what_differs_in_a_long_line_is_in_sight(view: DiffView) -> None:
+    """When the diff opens, at the next change, in another layout and at another width."""
+    start, end = "the same words " * 30, " and so on" * 40
+    before = f"{start}before{end}\n" + "same\n" * 20 + f"early {end}{end}\n"
+    after = before.replace("before", "after").replace("early", "later")
+    view.show_diff(diff_contents(before.encode(), after.encode()), "a.txt")
+    bar = view.text.horizontalScrollBar()
+
+    def is_in_sight(column: int) -> bool:
+        row = view.text.rows.change_starts[0]
+        return view.text.viewport().rect().contains(view.text.point_of(row, column))
+
+    assert is_in_sight(len(start))
+    assert not is_in_sight(0)
+    view.set_side_by_side(True)
+    view.resize(800, 420)
+    assert is_in_sight(len(start))
+    view.go_to_change(1)
+    assert bar.value() == 0, "its first word differs"
+    view.go_to_change(-1)
+    assert is_in_sight(len(start))
+    bar.setValue(7)
+    view.resize(900, 420)
+    assert bar.value() == 7, "the user has scrolled"
+
+
 def test_columns_behind_an_emoji_are_where_they_are_drawn(qapp: object) -> None:
     line = LineLayout(line_text("😀😀\u202e word", shows_line_ends=False), (), (), QFont(), LIGHT)
     assert line.x_of(8) == line.width

@@ -7,13 +7,14 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Literal, NamedTuple, overload
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 
 RowRangeKind = Literal["head", "lines", "fold"]
 
+_LONGEST_PAIRING = 200  # rows of a change in which the other side of its first line is looked for
 SHORTEST_FOLD = 2  # lines; a single one takes no more room than the row that would hide it
 
 
@@ -188,6 +189,20 @@ class DiffRows:
                 if is_changed and not (at and changed[at - 1])
             ]
         return starts
+
+    def line_with_words(self, start: int) -> DiffLine | None:
+        """Return of the first line of a change, or of what it became, the one whose words differ first.
+
+        None where the first line is new or gone as a whole.
+        """
+        rows = map(self.row, range(start, min(start + _LONGEST_PAIRING, self._count)))
+        changed = takewhile(lambda row: row is not None and row.is_changed, rows)
+        first, *others = [line for row in changed for line in row or () if line is not None]
+        pair = [first]
+        if first.partner:
+            number = first.old or first.new
+            pair += [line for line in others if line.kind != first.kind and line.partner == number]
+        return min((line for line in pair if line.spans), key=lambda line: line.spans[0].start, default=None)
 
     def index_of_line(self, line: int) -> int:
         """Return the row on screen of a line, by its number among all lines of the diff; or that of its fold.

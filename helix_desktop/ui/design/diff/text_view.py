@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QMenu
 
@@ -38,6 +39,7 @@ class DiffText(DiffCanvas):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("diff-text")
+        self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._drag_point = QPointF()
         self._drag_timer = QTimer(self)
@@ -55,9 +57,22 @@ class DiffText(DiffCanvas):
         return self._current
 
     def show_diff(self, diff: FileDiff | None, path: str, *, can_revert: bool = False) -> None:
-        """Show a diff of texts from its beginning on."""
+        """Show a diff of texts from its beginning on; of long lines, what differs first."""
         super().show_diff(diff, path, can_revert=can_revert)
+        self._show_words_at(0)
         self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
+
+    def set_side_by_side(self, on: bool) -> None:
+        """Show both sides beside each other, or one text."""
+        if on != self._side_by_side:
+            super().set_side_by_side(on)
+            self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the words of the change in sight, unless the user has scrolled sideways since."""
+        super().resizeEvent(event)
+        if self.horizontalScrollBar().value() == self._words_scroll:
+            self._show_words_at(self._words_row)
 
     def point_of(self, row: int, column: int) -> QPoint:
         """Return where a character of a row is in the viewport: the middle of its left edge."""
@@ -76,6 +91,18 @@ class DiffText(DiffCanvas):
             self.go_to_row(next((start for start in starts if start > self._current), starts[0]))
         else:
             self.go_to_row(next((start for start in reversed(starts) if start < self._current), starts[-1]))
+        self._show_words_at(self._current)
+
+    def _show_words_at(self, row: int) -> None:
+        """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
+        pane, bar = self._panes()[0], self.horizontalScrollBar()
+        wide, x = int(pane.right - pane.text), 0
+        start = next((start for start in self._rows.change_starts if start >= row), None)
+        line = self._rows.line_with_words(start) if start is not None and bar.maximum() else None
+        if line is not None:
+            x = int(self._layout_of(line).x_of(line.spans[0].start))
+        bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
+        self._words_row, self._words_scroll = row, bar.value()
 
     def go_to_row(self, index: int) -> None:
         """Put the keyboard on a row, bring it into sight, and let a screen reader read it."""
