@@ -9,7 +9,6 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QPlainTextEdit,
     QScrollArea,
     QStackedLayout,
     QVBoxLayout,
@@ -87,8 +86,7 @@ class Inspector(Themed, QWidget):
         self.gone_rows.setObjectName("gone_rows")
         self.gone_rows.setAccessibleName(tr("Left since then"))
         self.provider_cache = ProviderCacheCard()
-        self.page = ContentViewer()
-        self.page.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.page = ContentViewer(wraps=True)
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self._reader(), self.empty, self._unknown):

@@ -79,6 +79,24 @@ async def test_a_choice_is_remembered_by_what_a_content_is(content: EntryContent
     assert content.text.selected_lines() == (0, 0)
 
 
+async def test_long_lines_are_wrapped_on_request_which_is_remembered(content: EntryContent) -> None:
+    saved: dict[str, bytes] = {}
+    content.remember(lambda key: saved.get(key, b""), saved.__setitem__)
+    text = b"first\n" + b"a long line " * 60 + b"\nlast"
+    content.show_entry(PreviewState(cache_row(2), text), "", "")
+    bar = content.text.horizontalScrollBar()
+    assert bar.maximum() > 0
+    content.wrap_button.click()
+    assert bar.maximum() == 0
+    content.choose("hex")
+    assert not content.wrap_button.isEnabled()
+    assert content.text.lineWrapMode() == content.text.LineWrapMode.NoWrap, "columns stay columns"
+    content.wrap_button.setChecked(False)
+    content.remember(lambda key: saved.get(key, b""), saved.__setitem__)
+    content.choose("text")
+    assert bar.maximum() == 0
+
+
 async def test_a_previous_version_that_cannot_be_read_says_so(content: EntryContent) -> None:
     content.show_entry(PreviewState(cache_row(2), CODE, previous=PREVIOUS), "", "")
     content.choose("diff")

@@ -29,6 +29,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 _MEMORY_KEY = "cache_views"
+_WRAPS = "wrap"  # among the choices by what a content is
 _GAP_PX = 8
 _INLINE_JSON_BYTES = 16 * 1024  # bytes that are parsed without a thread, in less than a millisecond
 _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
@@ -61,6 +62,7 @@ class EntryContent(ContentViewer):
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)
+        self.wrap_button.clicked.connect(lambda on: self._choose(_WRAPS, "on" if on else ""))
         self.indexed.connect(self._find_tree)
 
     @cached_property
@@ -115,6 +117,7 @@ class EntryContent(ContentViewer):
             self._choices = msgspec.json.decode(load(_MEMORY_KEY) or b"{}", type=dict[str, str])
         except msgspec.DecodeError:
             self._choices = {}
+        self.wrap_button.setChecked(bool(self._choices.get(_WRAPS)))
 
     def show_entry(self, state: PreviewState, name: str, facts: str) -> None:
         """Show an entry; `name` is its file's, for the colors, `facts` stand above it."""
@@ -142,10 +145,13 @@ class EntryContent(ContentViewer):
         """Show one of the views that make sense, and remember that for contents like this one."""
         if view not in self._views():
             return
-        self._choices = {**self._choices, self._kind(): view}
-        self._save(_MEMORY_KEY, msgspec.json.encode(self._choices))
+        self._choose(self._kind(), view)
         self._show_view(view)
         self.page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _choose(self, what: str, choice: str) -> None:
+        self._choices = {**self._choices, what: choice}
+        self._save(_MEMORY_KEY, msgspec.json.encode(self._choices))
 
     def show_diff(self, previous: str, digest: str, diff: FileDiff) -> None:
         """Show what differs between two versions, if they still are those on screen."""

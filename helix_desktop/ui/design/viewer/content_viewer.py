@@ -72,8 +72,11 @@ class ContentViewer(Card):
     min_facts_px = 0
     """The room in pixels below which the facts at the left of the head go."""
 
-    def __init__(self, start: StartCoroutine | None = None) -> None:
-        """`start` owns the coroutine that indexes a large content in a thread; else it is done at once."""
+    def __init__(self, start: StartCoroutine | None = None, *, wraps: bool = False) -> None:
+        """`start` owns the coroutine that indexes a large content in a thread; else it is done at once.
+
+        `wraps`: long lines are always wrapped, since there is little room; else the user may choose that.
+        """
         super().__init__((1, 1, 1, 1), 0)
         self._start = start
         self.is_code = True
@@ -94,6 +97,13 @@ class ContentViewer(Card):
         self._problem.hide()  # also until there is a content: an empty label would take the keyboard
         self.copy_button = _CopyButton()
         self.copy_button.clicked.connect(self.copy_content)
+        self.wrap_button = IconButton("wrap-lines", tr("Wrap lines"), px=15, edge=28)
+        self.wrap_button.setCheckable(True)
+        self.wrap_button.toggled.connect(self.text.set_wrapping)
+        self.wrap_button.setParent(self)
+        self.wrap_button.setChecked(wraps)
+        self.wrap_button.setHidden(wraps)
+        self._wrap_buttons = () if wraps else (self.wrap_button,)
         FindShortcut(self, self.open_find)
         self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
         self._next_button = IconButton("chevron-right", tr("Next page"), px=15, edge=28)
@@ -129,7 +139,8 @@ class ContentViewer(Card):
 
     def _show_problem(self, problem: str, *, has_data: bool) -> None:
         show_text(self._problem, problem)
-        for part in (self.text, self.pages, self.position_label, self._find_button, self.copy_button):
+        buttons = *self._wrap_buttons, self._find_button, self.copy_button
+        for part in (self.text, self.pages, self.position_label, *buttons):
             part.setVisible(has_data)
 
     def set_hex(self, on: bool) -> None:
@@ -153,7 +164,8 @@ class ContentViewer(Card):
 
         The word goes before the facts are cut: they are figures, and the icon says the same as the word.
         """
-        width = self.contentsRect().width()
+        edges = self.body.contentsMargins()
+        width = self.contentsRect().width() - edges.left() - edges.right()
         self._show_position(True)
         self.meta.setVisible(True)
         self.meta.setMinimumWidth(self.meta.sizeHint().width())
@@ -184,6 +196,7 @@ class ContentViewer(Card):
             self.position_label,
             self._previous_button,
             self._next_button,
+            *self._wrap_buttons,
             self._find_button,
             self.copy_button,
         ):
@@ -210,7 +223,7 @@ class ContentViewer(Card):
 
     def _show_text_parts(self, on: bool) -> None:
         """Show what belongs to the text: pages, find, its number of lines."""
-        for part in (self.position_label, self._find_button, self.copy_button):
+        for part in (self.position_label, *self._wrap_buttons, self._find_button, self.copy_button):
             part.setVisible(on)
         if on:
             self._update_page()
@@ -233,6 +246,7 @@ class ContentViewer(Card):
     def _update_page(self) -> None:
         content, page = self.text.content, self.text.page_index
         several = content.page_count > 1
+        self.wrap_button.setEnabled(not content.is_binary)
         for button, more in (
             (self._previous_button, page > 0),
             (self._next_button, page + 1 < content.page_count),

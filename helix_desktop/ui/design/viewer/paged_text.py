@@ -59,6 +59,7 @@ class PagedText(Themed, QPlainTextEdit):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._content, self._page_index, self._name = _EMPTY, 0, ""
         self._rows: list[PageRow] = []
+        self._wraps_lines = False
         self._gutter = _Gutter(self)
         FocusRing(self)  # the caret alone is easily missed
         self._highlighter = Highlighter(self)
@@ -88,7 +89,15 @@ class PagedText(Themed, QPlainTextEdit):
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show the first page of a content; `name` is the file's, for its colors."""
         self._content, self._name = content, name.rsplit("/", 1)[-1]
+        self._wrap()
         self.show_page(0)
+
+    def set_wrapping(self, on: bool) -> None:
+        """Break lines that are longer than there is room for, or scroll sideways; hexadecimal always does."""
+        self._wraps_lines = on
+        first = self.firstVisibleBlock()
+        self._wrap()
+        self.verticalScrollBar().setValue(first.firstLineNumber())
 
     def show_page(self, index: int) -> None:
         """Show another page; numbers beyond the ends stand for the ends."""
@@ -198,6 +207,11 @@ class PagedText(Themed, QPlainTextEdit):
         """Keep the line numbers next to the text."""
         super().resizeEvent(event)
         self._place_gutter()
+
+    def _wrap(self) -> None:
+        modes = QPlainTextEdit.LineWrapMode
+        wraps = self._wraps_lines and not self._content.is_binary
+        self.setLineWrapMode(modes.WidgetWidth if wraps else modes.NoWrap)
 
     def _place_gutter(self) -> None:
         inside, width = self.contentsRect(), self.gutter_width()

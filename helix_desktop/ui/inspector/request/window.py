@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPaintEvent
-from PySide6.QtWidgets import QFrame, QListView, QPlainTextEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QSplitter, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
@@ -62,8 +62,7 @@ class RequestWindow(Themed, SizedDialog):
         self._note = label("", "muted", wrap=True)
         self._note.setObjectName("request-note")
         self.parts = _PartList()
-        self.viewer = ContentViewer()
-        self.viewer.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.viewer = ContentViewer(wraps=True)
         self.viewer.text.setAccessibleName(tr("Request"))
         self.switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
         self.viewer.head.insertWidget(0, self.switch)
