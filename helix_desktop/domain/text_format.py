@@ -13,7 +13,8 @@ _SHOWN_CAP = 80  # characters
 _KILO = 1024
 _NUMBER = re.compile(r" \(\d+\)$")  # of a session that continues another one, or branches from it
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+")
-_MARKS = re.compile(r"\*\*|__(?=\W|$)|(?<!\w)__|`+")
+_MARKS = re.compile(r"(`+)(.+?)\1|\\([!-/:-@\[-`{-~])|\*\*|__(?=\W|$)|(?<!\w)__|`+")
+"""Code, whose signs are its own; a sign that is escaped; marks of strong text; a mark without its pair."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -49,8 +50,8 @@ def ellipsize_title(title: str, cap: int = _SHOWN_CAP) -> str:
 
 
 def plain_line(text: str) -> str:
-    """Return a line of Markdown without the marks of lists, headings, code and emphasis."""
-    return _MARKS.sub("", _LINE_MARKS.sub("", text)).strip()
+    """Return a line of Markdown without the marks of lists, headings, code and emphasis, and of escapes."""
+    return _MARKS.sub(lambda mark: mark[2] or mark[3] or "", _LINE_MARKS.sub("", text)).strip()
 
 
 def title_line(text: str) -> str:

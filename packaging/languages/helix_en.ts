@@ -10049,6 +10049,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/viewer/content_viewer.py" />
+            <source>Wrap lines</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>above {share}</source>
             <translation type="unfinished" />
@@ -23854,6 +23859,16 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Go to</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Go to my next message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Go to my previous message</source>
             <translation type="unfinished" />
         </message>
         <message>

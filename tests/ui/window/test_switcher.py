@@ -26,10 +26,11 @@ def lines(switcher: Switcher) -> list[str]:
     return [item.text() if item.isSelectable() else f"[{item.text()}]" for item in items]
 
 
-def messages(switcher: Switcher) -> list[MessageRow]:
-    """Return the messages that are listed."""
+def marked_words(switcher: Switcher) -> list[str]:
+    """Return what is marked in the messages that are listed."""
     items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
-    return [row for row in items if isinstance(row, MessageRow)]
+    rows = [row for row in items if isinstance(row, MessageRow)]
+    return [row.excerpt[start:end] for row in rows for start, end in row.marks]
 
 
 def chosen(switcher: Switcher) -> str:
@@ -75,8 +76,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         assert lines(switcher) == []
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         assert lines(switcher) == ["[Messages]", "The lexer is fixed"]
-        (row,) = messages(switcher)
-        assert [row.excerpt[start:end] for start, end in row.marks] == ["lexer", "fixed"]
+        assert marked_words(switcher) == ["lexer", "fixed"]
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
         await until(lambda: rig.conversation.session.id == session_id, "its session")

@@ -20,6 +20,13 @@ def test_line_without_marks(line: str, plain: str) -> None:
     assert plain_line(line) == plain
 
 
+def test_an_escaped_sign_is_one_and_code_keeps_its_own() -> None:
+    """A pattern that the agent quoted had each backslash twice in the list of found messages."""
+    assert plain_line(r"No match for '0\\.40', see \*a\* and `5\\.30` or `a**b`") == (
+        r"No match for '0\.40', see *a* and 5\\.30 or a**b"
+    )
+
+
 @pytest.mark.parametrize(
     ("title", "short"),
     [
