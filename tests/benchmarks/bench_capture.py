@@ -7,7 +7,6 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.system.clock import wall_clock_ms
+from tests.benchmarks.timing import seconds
 
 FILES, FORMATTED, ROUNDS = 20_000, 2_000, 15
 _WARM_S = 0.1  # after which no file counts as changed just now
@@ -33,25 +33,25 @@ def main() -> list[tuple[str, float, str]]:
 
 
 def _measure(root: Path, history: OpenedHistory, paths: list[Path]) -> list[tuple[str, float, str]]:
-    first = _timed(history.start)
+    first = seconds(history.start)
     batches = []
     while history.coverage().is_complete is not True:
-        batches.append(_timed(history.copy_batch))
+        batches.append(seconds(history.copy_batch))
     time.sleep(_WARM_S)
     git, before, after = list[float](), list[float](), list[float]()
     for number in range(ROUNDS):
-        git.append(_timed(lambda: _git(root, "status", "--porcelain")))
+        git.append(seconds(lambda: _git(root, "status", "--porcelain")))
         mark = CallMark("s", str(number))
-        before.append(_timed(partial(history.begin_call, mark)))
+        before.append(seconds(partial(history.begin_call, mark)))
         paths[number].write_text(f"changed = {number}\n")
-        after.append(_timed(partial(history.end_call, "s", mark.call_id)))
+        after.append(seconds(partial(history.end_call, "s", mark.call_id)))
     history.begin_call(CallMark("s", "format"))
     size = 0
     for path in paths[:FORMATTED]:
         text = path.read_text() + "# formatted\n"
         path.write_text(text)
         size += len(text)
-    formatted = _timed(lambda: history.end_call("s", "format"))
+    formatted = seconds(lambda: history.end_call("s", "format"))
     ratios = [[mine / theirs for mine, theirs in zip(times, git, strict=True)] for times in (before, after)]
     return [
         ("first look at 20,000 files", first * 1e3, "ms"),
@@ -86,9 +86,3 @@ def _make_repository(root: Path) -> list[Path]:
 
 def _git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started

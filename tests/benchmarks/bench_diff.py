@@ -11,10 +11,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+from tests.benchmarks.timing import seconds
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -43,7 +43,7 @@ def main() -> list[tuple[str, float, str]]:
         ]
         if of_git:
             figures.append(("compared with the start and run of git diff", own / of_git, "times"))
-    hostile = max(_seconds(partial(diff_contents, *pair)) for pair in _hostile())
+    hostile = max(seconds(partial(diff_contents, *pair)) for pair in _hostile())
     return [*figures, ("hostile texts of 5,000 lines, at most", hostile * 1e3, "ms"), *_view_figures()]
 
 
@@ -87,9 +87,9 @@ def _compare(before: bytes, after: bytes) -> tuple[float, float, float]:
         line = [git or "", "diff", "--no-index", "--histogram", "--word-diff", *map(str, paths)]
         rounds = [
             (
-                _seconds(lambda: diff_contents(before, after)),
-                _seconds(lambda: list(difflib.unified_diff(old, new))),
-                _seconds(lambda: subprocess.run(line, capture_output=True, check=False)) if git else 0.0,
+                seconds(lambda: diff_contents(before, after)),
+                seconds(lambda: list(difflib.unified_diff(old, new))),
+                seconds(lambda: subprocess.run(line, capture_output=True, check=False)) if git else 0.0,
             )
             for _ in range(_ROUNDS)
         ]
@@ -108,7 +108,7 @@ def _view_figures() -> list[tuple[str, float, str]]:
     view.set_side_by_side(True)
     view.show()
     show_time = statistics.median(
-        _seconds(lambda: view.show_diff(diff, "code.py", can_revert_hunks=True)) for _ in range(_ROUNDS)
+        seconds(lambda: view.show_diff(diff, "code.py", can_revert_hunks=True)) for _ in range(_ROUNDS)
     )
     view.text.syntax.finish()
     bar = view.text.verticalScrollBar()
@@ -117,7 +117,7 @@ def _view_figures() -> list[tuple[str, float, str]]:
         bar.setValue(top)
         view.text.viewport().grab()
 
-    frames = [_seconds(partial(draw_at, top)) for top in range(0, bar.maximum(), _STEP_PX)]
+    frames = [seconds(partial(draw_at, top)) for top in range(0, bar.maximum(), _STEP_PX)]
     percentiles = statistics.quantiles(frames, n=100)
     view.close()
     return [
@@ -125,12 +125,6 @@ def _view_figures() -> list[tuple[str, float, str]]:
         ("scrolls, per frame, p50", percentiles[49] * 1e3, "ms"),
         ("scrolls, per frame, p99", percentiles[98] * 1e3, "ms"),
     ]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.recording import with_turn_ends
+from tests.benchmarks.timing import seconds
 from tests.support.synthetic_recordings import make_session
 
 EVENTS = 10_000
@@ -79,7 +79,7 @@ def _figures_with_source(log: Sequence[RecordedEvent]) -> list[tuple[str, float,
     figures = []
     for name, policy in PROFILES.items():
         changed = replace(policy, protect_steps=policy.protect_steps + 1)
-        exact = _seconds(partial(replay.run, changed))
+        exact = seconds(partial(replay.run, changed))
         figures.append((f"policy replay of source, {name} changed: exact", exact / EXACT_S, "of 1 s"))
     return figures
 
@@ -91,36 +91,26 @@ def _replay() -> SessionReplay:
 def _figures_per_change(log: Sequence[RecordedEvent]) -> list[tuple[str, float, str]]:
     replay = _replay()
     replay.add(log[:-_FURTHER])
-    loading = _seconds(replay.prepare)
+    loading = seconds(replay.prepare)
     figures = [(f"policy replay: read {len(log):,} events, once", loading * 1e3, "ms")]
     for name in ("balanced", "classic"):
         policy = PROFILES[name]
-        first = median(_seconds(partial(replay.approximate, policy)) for _ in range(_ROUNDS))
-        exact = _seconds(partial(replay.run, policy))
+        first = median(seconds(partial(replay.approximate, policy)) for _ in range(_ROUNDS))
+        exact = seconds(partial(replay.run, policy))
         figures += [
             (f"policy replay per change, {name}: first picture", first / FIRST_S, "of 100 ms"),
             (f"policy replay per change, {name}: exact", exact / EXACT_S, "of 1 s"),
         ]
     for field, value in _CHANGES.items():
         changed = replace(PROFILES["balanced"], **{field: value})
-        exact = _seconds(partial(replay.run, changed))
+        exact = seconds(partial(replay.run, changed))
         figures.append((f"policy replay, balanced with {field} {value}: exact", exact / EXACT_S, "of 1 s"))
     replay.add(log[-_FURTHER:])
-    further = _seconds(partial(replay.run, PROFILES["balanced"]))
+    further = seconds(partial(replay.run, PROFILES["balanced"]))
     return [
         *figures,
         (f"policy replay, balanced: exact after {_FURTHER} further events", further / EXACT_S, "of 1 s"),
     ]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    gc.collect()
-    gc.disable()  # as in the worker
-    started = time.process_time()
-    work()
-    duration = time.process_time() - started
-    gc.enable()
-    return duration
 
 
 async def _figures_of_slider(log: Sequence[RecordedEvent]) -> list[tuple[str, float, str]]:

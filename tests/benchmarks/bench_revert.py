@@ -7,10 +7,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
+
+from tests.benchmarks.timing import seconds
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -45,17 +45,17 @@ def _measure(folder: Path) -> tuple[float, float, float, float, float]:
     rig.write(texts)
     with rig.call() as changes:
         rig.write({path: text.replace("line", "changed") for path, text in texts.items()})
-    copy = _seconds(lambda: subprocess.run(["cp", "-r", rig.root, folder / "copy"], check=True))
+    copy = seconds(lambda: subprocess.run(["cp", "-r", rig.root, folder / "copy"], check=True))
     subprocess.run(["sync", "-f", folder], check=True)
 
     def copy_synced() -> None:
         subprocess.run(["cp", "-r", rig.root, folder / "other"], check=True)
         subprocess.run(["sync", "-f", folder], check=True)
 
-    synced = _seconds(copy_synced)
+    synced = seconds(copy_synced)
     plan = rig.plan(changes)
-    planned = _seconds(lambda: rig.plan(changes))
-    applied = _seconds(lambda: rig.reverts.apply("session", plan, {}))
+    planned = seconds(lambda: rig.plan(changes))
+    applied = seconds(lambda: rig.reverts.apply("session", plan, {}))
     with rig.call() as again:
         rig.write({path: text.replace("line", "again") for path, text in texts.items()})
     plan = rig.plan(again)
@@ -65,12 +65,6 @@ def _measure(folder: Path) -> tuple[float, float, float, float, float]:
     tracemalloc.stop()
     rig.database.close()
     return copy, synced, planned, applied, memory
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

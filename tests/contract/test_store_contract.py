@@ -17,7 +17,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment,
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content, EntryOrder
+from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
@@ -33,6 +33,7 @@ from tests.support.store.builders import (
     tool_answer_event,
     user_message_event,
 )
+from tests.support.store.search_samples import collect_entries
 
 
 @pytest.fixture(params=["leveldb", "memory", "socket", "loopback"])
@@ -51,19 +52,6 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
     if owner is not None:
         await owner.close()
-
-
-async def walk(store: Store, limit: int, order: EntryOrder = "newest", prefix: str = "") -> list[CacheEntry]:
-    """Return all entries, page by page."""
-    entries: list[CacheEntry] = []
-    cursor = ""
-    while True:
-        page = await store.page(cursor, limit, order, prefix)
-        assert len(page.entries) <= limit
-        entries += page.entries
-        cursor = page.cursor
-        if not cursor:
-            return entries
 
 
 async def test_an_empty_store_returns_nothing(store: Store) -> None:
@@ -197,7 +185,7 @@ async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
         expected = [digest for digest in digests if digest.startswith(prefix)]
         assert await store.find(prefix, 1000) == expected
         assert await store.find(prefix, 2) == expected[:2]
-        assert [entry.digest for entry in await walk(store, 3, prefix=prefix)] == expected
+        assert [entry.digest for entry in await collect_entries(store, 3, prefix=prefix)] == expected
     for wrong in ("", "g", "A", "a" * 65):
         with pytest.raises(ValueError, match="hex"):
             await store.find(wrong)
@@ -210,12 +198,12 @@ async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: in
         await store.commit(
             Commit("s", contents=[make_content(b"a%d" % number), make_content(b"b%d" % number)])
         )
-    newest = await walk(store, 3)
+    newest = await collect_entries(store, 3)
     assert len({entry.digest for entry in newest}) == 2 * count
     assert [entry.created for entry in newest] == sorted((entry.created for entry in newest), reverse=True)
-    assert await walk(store, 3, "oldest") == newest[::-1]
-    assert await walk(store, 1) == newest
-    assert await walk(store, 2 * count) == newest
+    assert await collect_entries(store, 3, "oldest") == newest[::-1]
+    assert await collect_entries(store, 1) == newest
+    assert await collect_entries(store, 2 * count) == newest
 
 
 async def test_a_single_entry_is_on_the_first_page_of_both_orders(store: Store) -> None:

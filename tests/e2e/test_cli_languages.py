@@ -25,6 +25,7 @@ from helix_desktop.domain.store.entries import Content
 from helix_desktop.services.diagnostics.bundle import FILE_NAMES, SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.cli_rig import ROOT, Cli, CommandResult
+from tests.support.command_parsers import command_parsers
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order
 from tests.support.pseudo_languages import pseudo_catalog, pseudo_language
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary, user_message_event
@@ -180,20 +181,12 @@ def test_every_command_with_json_is_tried() -> None:
     """A new one has to be added here."""
     with_json = {
         name
-        for name, parser in _commands("", build_parser())
+        for name, parser in command_parsers("", build_parser())
         if any("--json" in action.option_strings for action in parser._actions)
     }
     elsewhere = {"run", "exam", "self-check", "licences"}  # the last is a former name
     need_changed_files = {"changes diff", "changes revert", "changes redo"}
     assert with_json == {name for name, *_ in COMMANDS} | elsewhere | need_changed_files
-
-
-def _commands(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    yield name, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for word, inner in action.choices.items():
-                yield from _commands(f"{name} {word}".strip(), inner)
 
 
 NAMES_IN_HELP = """
@@ -211,7 +204,9 @@ def test_help_has_no_line_that_is_not_translated() -> None:
     """Every word that is no name comes from the catalog, argparse's own words too."""
     try:
         with pseudo_language(pseudo.LONG):
-            helps = {name: (parser.format_help(), parser) for name, parser in _commands("", build_parser())}
+            helps = {
+                name: (parser.format_help(), parser) for name, parser in command_parsers("", build_parser())
+            }
     finally:
         build_parser()  # argparse speaks English again
     commands = " ".join(helps)

@@ -16,7 +16,6 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, TextContent
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store.commit import Commit
@@ -24,6 +23,7 @@ from helix_desktop.store.remote.open_store import open_as_owner
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli, RunningCommand, wait_for_exit
+from tests.support.mcp.results import result_text
 from tests.support.store.builders import make_content
 
 CONTENT = make_content(b"one line\n")
@@ -39,12 +39,6 @@ INITIALIZE = {
     },
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-
-
-def result_text(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 @pytest.fixture

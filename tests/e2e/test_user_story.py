@@ -13,8 +13,9 @@ import pytest
 from helix_desktop.domain.events.summary import SECTIONS
 from tests.support.atspi import headless_session
 from tests.support.forked_command import run_forked
-from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, text_reply
+from tests.support.model_servers.chat_server import Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.own_thread import serve_in_thread
+from tests.support.part_files import part_files, read_part
 
 if TYPE_CHECKING:  # D-Bus accessibility exists on Linux only
     from tests.support.atspi.desktop_user import DesktopUser
@@ -26,7 +27,7 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(7)}
+FILES = part_files(7, 200)
 THREE_LINES = "line of part 2 with some words\n" * 3
 READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
 SUMMARY = "\n".join(
@@ -54,7 +55,7 @@ def answer(request: dict[str, Any]) -> Reply:
     done = sum(message["role"] == "assistant" for message in request["messages"])
     parts = range(2 * done, min(2 * done + 2, len(FILES)))
     if parts:
-        reads = [Call("read_file", f'{{"path": "part{part}.txt"}}', id=f"c{part}") for part in parts]
+        reads = [read_part(part) for part in parts]
         return StreamedReply(Text(f"Reading from part {parts[0]} on."), *reads)
     points = 392 if "Look at" in last else 412 if "report" in last else 0
     lines = (f"- Point {n}: part {n % 7} holds lines with some words, and no more." for n in range(points))

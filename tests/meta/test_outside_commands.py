@@ -49,6 +49,7 @@ from helix_desktop.replay.results import RecordingResult
 from helix_desktop.replay.totals import Totals
 from helix_desktop.services.links import parse_link
 from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.command_parsers import command_parsers
 from tests.support.interface_golden import assert_matches_golden, document_shape, fields_of_type
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary, user_message_event
 
@@ -112,17 +113,9 @@ PROVIDERS = (
 
 def test_commands_and_options() -> None:
     """Every command, and every argument with its type, its default and whether it is required."""
-    commands = _commands("helix-desktop", build_parser())
+    commands = command_parsers("helix-desktop", build_parser())
     now = {name: dict(_arguments(command)) for name, command in commands}
     assert_matches_golden("commands", now, SCRIPTS)
-
-
-def _commands(name: str, command: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    yield name, command
-    for action in command._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for word, inner in action.choices.items():
-                yield from _commands(f"{name} {word}", inner)
 
 
 def _arguments(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:

@@ -51,6 +51,7 @@ from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
+from tests.support.memory_keychain import MemoryKeychain
 
 FILES: dict[str, Any] = {
     "settings.toml": Settings,
@@ -196,30 +197,9 @@ def _places_of_store(folder: Path) -> list[Path]:
     return sorted(value for value in values if isinstance(value, Path) and value != folder)
 
 
-class _Keychain:
-    """A keychain in memory, as the library for keychains calls it."""
-
-    name = "Test"
-
-    def __init__(self) -> None:
-        self.items: dict[str, str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        """Read an item."""
-        return self.items.get(f"{service} {username}")
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Write an item."""
-        self.items[f"{service} {username}"] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        """Remove an item."""
-        del self.items[f"{service} {username}"]
-
-
 async def test_items_of_the_keychain() -> None:
     """Under which names keys of providers and secrets of MCP servers lie there."""
-    keychain = _Keychain()
+    keychain = MemoryKeychain()
     secrets = SecretStore({}, lambda: keychain)
     await secrets.set("openai", "a key")
     await ServerSecrets(secrets, "WORKSPACE").save(parse_server_configs("TOKEN=x uvx some-server")[0])

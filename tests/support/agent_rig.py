@@ -53,6 +53,10 @@ PROMPTS = {
 }
 
 
+SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
+"""Outputs go as early as they may."""
+
+
 def disable_spend_approval(policy: ContextPolicy) -> ContextPolicy:
     """Return the policy without approvals of what background work may read."""
     return msgspec.structs.replace(policy, ask_above=0)
@@ -283,6 +287,14 @@ class AgentRig(ConversationRig):
         while not condition():
             assert time.monotonic() < deadline, "it never came to that"
             await asyncio.sleep(0)
+
+    async def passes_until_idle(self) -> int:
+        """Return the passes of the loop until the turn has ended by itself."""
+        passes = 0
+        while self.conversation.is_running:
+            await asyncio.sleep(0)
+            passes += 1
+        return passes
 
     async def wait_until_idle(self) -> None:
         """Let turns and handovers end."""

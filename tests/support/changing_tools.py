@@ -100,3 +100,10 @@ class ChangesRig(AgentRig):
     def recorded(self) -> list[ChangesRecorded]:
         """The changes on record, in order."""
         return self.events(ChangesRecorded)
+
+
+async def started(*turns: Sequence[tuple[str, dict[str, Any]]]) -> ChangesRig:
+    """Return a conversation that has begun, with two files there."""
+    rig = ChangesRig(*turns)
+    await rig.start()
+    return rig

@@ -5,6 +5,9 @@ from __future__ import annotations
 import struct
 import zlib
 
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.image import Image, identify_image
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -52,3 +55,11 @@ def webp(width: int, height: int, kind: str) -> bytes:
             edges = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
             body = b"VP8X" + bytes(4) + bytes(4) + edges
     return b"RIFF" + struct.pack("<I", len(body) + 4) + b"WEBP" + body
+
+
+def image_and_bytes(label: str, seed: int) -> tuple[Image, bytes]:
+    """Return a small image and its bytes."""
+    data = png(2, 2, seed)
+    image = identify_image(data, digest_of(data), label)
+    assert image is not None
+    return image, data

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
 from helix_desktop.domain.model_spec import DialectName
+from tests.support.session_simulator import SessionSimulator
 
 OTHER_DIALECT: dict[DialectName, DialectName] = {
     "openai-chat": "anthropic",
@@ -15,6 +16,18 @@ OTHER_DIALECT: dict[DialectName, DialectName] = {
     "openai-responses": "openai-chat",
 }
 """Another dialect that was spoken in the same session."""
+
+
+def sampled_requests(
+    simulator: SessionSimulator, dialect: DialectName, info: ModelInfo
+) -> list[ModelRequest]:
+    """The first request of a session, one from the middle and the newest, with images."""
+    sent = [sent_request.request for sent_request in simulator.sent_requests]
+    sample = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
+    return [
+        with_verbatim_messages(msgspec.structs.replace(request, image_data=simulator.contents), dialect, info)
+        for request in sample
+    ]
 
 
 def with_verbatim_messages(request: ModelRequest, dialect: DialectName, info: ModelInfo) -> ModelRequest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -56,13 +55,6 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> ExamPart:
     (folder / "session.toml").write_text(QUESTIONS.replace("DIGEST", recording_digest(path)))
     (only_part,) = plan_exam([path], read_questions(folder), 0)
     return only_part
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 async def examine(

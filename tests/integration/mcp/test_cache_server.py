@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import CallToolResult, ImageContent, TextContent
+from mcp_types import ImageContent, TextContent
 
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
@@ -21,6 +21,7 @@ from helix_desktop.services.cache_server.tools import CACHE_SERVER_SESSION, Cach
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.support.image_bytes import png
+from tests.support.mcp.results import result_text
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock, make_content
 from tests.support.tool_rig import DESCRIPTIONS_DIR, estimate_tokens
 
@@ -54,12 +55,6 @@ async def served(folder: Path, idle_s: float = 0.0) -> AsyncIterator[Client]:
 async def stored(folder: Path, *contents: Content) -> None:
     async with opened(folder) as store:
         await store.commit(Commit("s1", contents=contents))
-
-
-def result_text(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 async def test_it_reports_its_name_and_its_tools(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -50,13 +49,6 @@ KEY = "sk-ant-0123456789"
 INFO = ModelInfo("claude", "claude-x", window=200_000, output=64_000)
 QUESTION = (Message("system", "You help."), Message("user", "How many?"))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 def serving(*replies: Reply) -> ChatServer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -33,13 +32,6 @@ REFUSALS = {
 def asking(effort: SentEffort) -> ModelRequest:
     """Return the question with this effort."""
     return msgspec.structs.replace(QUESTION, effort=effort)
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

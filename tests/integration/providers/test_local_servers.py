@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
-import pytest_asyncio
 
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.model_spec import ModelSpec
@@ -23,13 +21,6 @@ from tests.support.model_servers.local_servers import (
     Routes,
     run_server,
 )
-
-
-@pytest_asyncio.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient(Timeouts(connect_s=60.0, read_s=60.0))
-    yield client
-    await client.aclose()
 
 
 async def server_of(http: HttpClient, routes: Routes) -> LocalServer:

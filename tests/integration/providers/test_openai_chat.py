@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -30,7 +30,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import collect_stream, final_response
@@ -61,13 +61,6 @@ KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
 QUESTION = ModelRequest((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient(Timeouts(read_s=20))
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture

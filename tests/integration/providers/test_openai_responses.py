@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -51,13 +50,6 @@ THOUGHT = StreamedReply(
     Call("read_file", '{"path": "größe.py"}', "c1"),
     Call("read_file", "{}", "c2"),
 )
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 def serving(*replies: Reply) -> ChatServer:

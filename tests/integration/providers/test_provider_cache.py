@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -45,13 +44,6 @@ MESSAGES = (
 )
 HINTS = CacheHints("5e55104", (2, 3))
 LONG = msgspec.structs.replace(HINTS, keep_long=True)
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 def request(hints: CacheHints | None) -> ModelRequest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -26,13 +25,6 @@ EXTRAS = RequestExtras(
     ("X-Gateway",),
     {"service_tier": "flex", "reasoning": {"summary": "auto"}, "output_config": {"format": "text"}},
 )
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 async def ask(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
@@ -67,13 +66,6 @@ MAX_ROUNDS = 50
 def dialect(request: pytest.FixtureRequest) -> DialectCase:
     case: DialectCase = request.param
     return case
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient(Timeouts(read_s=20))
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture

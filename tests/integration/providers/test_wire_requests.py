@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from base64 import b64encode
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -41,13 +40,6 @@ REQUEST = ModelRequest(
     image_data={digest_of(PICTURE): PICTURE},
     cache=CacheHints("k", (2,)),
 )  # fmt: skip
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[HttpClient]:
-    client = HttpClient()
-    yield client
-    await client.aclose()
 
 
 def endpoint(name: DialectName, base_url: str, http: HttpClient) -> Endpoint:

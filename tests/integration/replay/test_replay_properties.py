@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -18,20 +18,13 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, InvalidInput
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.recording import as_message
+from tests.support.histories import Draw
 from tests.support.message_linter import lint
 from tests.support.replay_fakes import file_read_step, user_message
 
 HANDLE = re.compile(r"(?<![0-9a-f])[0-9a-f]{8,64}(?![0-9a-f])")
 ON = [name for name, policy in PROFILES.items() if policy.enabled]
 T = TypeVar("T")
-
-
-class Draw(Protocol):
-    """The draw function of a hypothesis composite strategy."""
-
-    def __call__(self, strategy: st.SearchStrategy[T]) -> T:
-        """Draw a value."""
-        ...
 
 
 _SEEDS = st.sampled_from(

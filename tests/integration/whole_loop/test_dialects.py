@@ -6,19 +6,16 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
-from tests.support.loop_rig import LoopRig, lint_wire, loop_rig
+from tests.support.loop_rig import LoopRig, lint_wire
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -35,16 +32,6 @@ from tests.support.model_servers.signed_thinking import SignedThinkingScript
 
 STEPS = 24
 INFO = ModelInfo("local", "small", window=14_000, reserve=1_000, output=2_000)
-EAGER = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=2,
-    protect_tokens=600,
-    sweep="fixed",
-    sweep_fixed=1_500,
-    fold_after_steps=3,
-    fold_least=1_500,
-    anchor_tokens=600,
-)
 PROBLEMS: dict[str, Callable[[Any], list[str]]] = {
     "openai-chat": lambda body: lint_wire(body["messages"]),
     "openai-responses": responses_problems,
@@ -100,19 +87,9 @@ class DialectConversation:
 
 
 @pytest.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
-    async with loop_rig(tmp_path, lambda _: text_reply("unused"), EAGER) as loop:
-        for number in range(40):
-            (loop.root / f"f{number}.txt").write_text(f"line of file {number}\n" * 60)
-        yield loop
-
-
-@pytest.fixture
-async def speaking(rig: LoopRig) -> AsyncIterator[DialectConversation]:
-    http = HttpClient()
+async def speaking(rig: LoopRig, http: HttpClient) -> AsyncIterator[DialectConversation]:
     async with AsyncExitStack() as stack:
         yield DialectConversation(rig, stack, http)
-        await http.aclose()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

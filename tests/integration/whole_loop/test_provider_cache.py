@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.provider_cache_misses import newest_cache_uses
 from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
-from tests.support.loop_rig import LoopRig, loop_rig
+from tests.support.loop_rig import LoopRig
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.dialects import DIALECTS, SleepRecorder
 from tests.support.model_servers.prompt_cache import PromptCacheScript
@@ -26,16 +24,6 @@ from tests.support.model_servers.prompt_cache import PromptCacheScript
 STEPS = 24
 INFO = ModelInfo("vendor", "claude", window=14_000, reserve=1_000, output=2_000, price_in=4.0, price_out=20.0)
 PRICED = msgspec.structs.replace(INFO, price_cached=0.4, price_cache_write=5.0, price_cache_write_1h=8.0)
-EAGER = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=2,
-    protect_tokens=600,
-    sweep="fixed",
-    sweep_fixed=1_500,
-    fold_after_steps=3,
-    fold_least=1_500,
-    anchor_tokens=600,
-)
 
 
 def reader() -> Callable[[dict[str, Any]], Reply]:
@@ -52,23 +40,16 @@ def reader() -> Callable[[dict[str, Any]], Reply]:
     return script
 
 
-@pytest.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
-    async with loop_rig(tmp_path, lambda _: text_reply("unused"), EAGER) as loop:
-        for number in range(40):
-            (loop.root / f"f{number}.txt").write_text(f"line of file {number}\n" * 60)
-        yield loop
-
-
-async def test_each_request_reads_what_it_has_in_common_with_the_one_before(rig: LoopRig) -> None:
+async def test_each_request_reads_what_it_has_in_common_with_the_one_before(
+    rig: LoopRig, http: HttpClient
+) -> None:
     """As an ideal cache would: misses are those of rewrites, and even these read what stands before them."""
-    cache, http = PromptCacheScript(reader()), HttpClient()
+    cache = PromptCacheScript(reader())
     dialect = DIALECTS[2]
     async with ChatServer(cache, wire_format=dialect.wire_format) as server:
         model = dialect.model(server, http, SleepRecorder().retry_policy, PRICED)
         await rig.workspace.set_models(model)
         assert await rig.conversation.run("Read them all.") == TurnEnded("done")
-    await http.aclose()
     assert cache.refused_count == 0
     assert rig.events(SweepMade)
     assert rig.events(FoldMade)

@@ -143,10 +143,11 @@ async def test_a_permanent_fault_ends_the_turn_with_a_reason_and_advice(name: st
         await assert_complete(rig, tmp_path)
 
 
-async def test_an_unreachable_server_is_named_and_another_one_continues(tmp_path: Path) -> None:
+async def test_an_unreachable_server_is_named_and_another_one_continues(
+    tmp_path: Path, http: HttpClient
+) -> None:
     async with ChatServer(lambda _: text_reply("never")) as gone:
         address = gone.base_url
-    http = HttpClient()
     async with loop_rig(tmp_path, script_replies(text_reply("I am here."))) as rig:
         home = rig.workspace.model
         await rig.workspace.set_models(create_http_model(rig, address, http))
@@ -160,7 +161,6 @@ async def test_an_unreachable_server_is_named_and_another_one_continues(tmp_path
         assert await rig.conversation.run("And now?") == TurnEnded("done")
         assert [event.text for event in rig.events(UserSpoke)] == ["Are you there?", "And now?"]
         await assert_complete(rig, tmp_path)
-    await http.aclose()
 
 
 async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp_path: Path) -> None:

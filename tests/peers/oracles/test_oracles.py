@@ -18,14 +18,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic.request import encode_request
 from helix_desktop.providers.cache_fields import CacheFields
 from helix_desktop.providers.openai_chat.request import request_body as chat_body
 from helix_desktop.providers.openai_chat.variants import RequestVariant
 from helix_desktop.providers.openai_responses.request import request_body as responses_body
 from tests.support.histories import SessionSimulator, histories
-from tests.support.verbatim_messages import with_verbatim_messages
+from tests.support.verbatim_messages import sampled_requests
 
 ROOT = Path(__file__).resolve().parents[3]
 JUDGE = Path(__file__).with_name("oracle.py")
@@ -81,20 +80,10 @@ def judge() -> Iterator[OracleProcess]:
         process.stdin.close()
 
 
-def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelRequest]:
-    """Requests of one session, with their images: the first, one from the middle, the newest."""
-    sent = [request.request for request in simulator.sent_requests]
-    sample = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
-    return [
-        with_verbatim_messages(msgspec.structs.replace(request, image_data=simulator.contents), name, INFO)
-        for request in sample
-    ]
-
-
 @generated
 @given(histories())
 def test_the_shape_of_chat_completions(judge: OracleProcess, simulator: SessionSimulator) -> None:
-    for request in requests_of(simulator, "openai-chat"):
+    for request in sampled_requests(simulator, "openai-chat", INFO):
         body = _without(json.loads(chat_body(INFO, request)), COMPATIBLE)
         assert judge.problems("openai-chat", body) == []
 
@@ -102,14 +91,14 @@ def test_the_shape_of_chat_completions(judge: OracleProcess, simulator: SessionS
 @generated
 @given(histories())
 def test_the_shape_of_responses(judge: OracleProcess, simulator: SessionSimulator) -> None:
-    for request in requests_of(simulator, "openai-responses"):
+    for request in sampled_requests(simulator, "openai-responses", INFO):
         assert judge.problems("openai-responses", json.loads(responses_body(INFO, request))) == []
 
 
 @generated
 @given(histories())
 def test_the_shape_of_messages(judge: OracleProcess, simulator: SessionSimulator) -> None:
-    for request in requests_of(simulator, "anthropic"):
+    for request in sampled_requests(simulator, "anthropic", INFO):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("anthropic", body) == []
 
@@ -133,7 +122,7 @@ def test_the_shape_of_what_is_asked_of_caches(judge: OracleProcess) -> None:
 @given(histories())
 def test_the_order_of_chat_completions(judge: OracleProcess, simulator: SessionSimulator) -> None:
     """In the form that Mistral's own server requires, with its ids of nine characters."""
-    for request in requests_of(simulator, "openai-chat"):
+    for request in sampled_requests(simulator, "openai-chat", INFO):
         body = json.loads(
             chat_body(INFO, request, RequestVariant(uses_short_ids=True, sends_server_fields=False))
         )
@@ -144,10 +133,10 @@ def test_the_order_of_chat_completions(judge: OracleProcess, simulator: SessionS
 @given(histories())
 def test_the_order_of_the_other_dialects(judge: OracleProcess, simulator: SessionSimulator) -> None:
     """Their requests converted to Chat Completions: the rules for calls and answers are the same."""
-    for request in requests_of(simulator, "anthropic"):
+    for request in sampled_requests(simulator, "anthropic", INFO):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("order", {"messages": _from_anthropic(body["messages"])}) == []
-    for request in requests_of(simulator, "openai-responses"):
+    for request in sampled_requests(simulator, "openai-responses", INFO):
         body = json.loads(responses_body(INFO, request))
         assert judge.problems("order", {"messages": _from_responses(body["input"])}) == []
 

@@ -72,13 +72,17 @@ async def fill_store(store: Store, blobs: Sequence[bytes]) -> None:
 
 
 async def collect_entries(
-    store: Store, limit: int, order: EntryOrder = "newest", entry_filter: EntryFilter = _NO_FILTER
+    store: Store,
+    limit: int,
+    order: EntryOrder = "newest",
+    entry_filter: EntryFilter = _NO_FILTER,
+    prefix: str = "",
 ) -> list[CacheEntry]:
     """All entries that pass, page by page."""
     entries: list[CacheEntry] = []
     cursor = ""
     while True:
-        page = await store.page(cursor, limit, order, entry_filter=entry_filter)
+        page = await store.page(cursor, limit, order, prefix, entry_filter)
         assert len(page.entries) <= limit
         entries += page.entries
         cursor = page.cursor

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.actions import SessionAction, button_name
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, ToolRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -18,6 +18,17 @@ from helix_desktop.words.action_labels import ActionName
 def row_key(name: str) -> RowKey:
     """The key of a row that shows no event: one for each name."""
     return RowKey(call_id=name)
+
+
+def questions_and_answers(count: int) -> list[Row]:
+    """So many questions `u0`, `u1` and so on, each with its answer `a0`, `a1` and so on."""
+    rows: list[Row] = []
+    for number in range(count):
+        rows.append(UserRow(row_key(f"u{number}"), f"question {number}"))
+        rows.append(
+            AssistantRow(row_key(f"a{number}"), f"answer {number}\n\n" + "Some words to fill the line. " * 12)
+        )
+    return rows
 
 
 def row_widget(view: ChatView, key: str | RowKey) -> RowWidget:

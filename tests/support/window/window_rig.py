@@ -37,7 +37,7 @@ from helix_desktop.ui.chat.actions import ApprovalAnswer, Decide
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.session.controller_context import SessionViews
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
@@ -177,11 +177,14 @@ class WindowRig:
         self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool | None = False
     ) -> None:
         """Let a local server's model answer in the workspace on screen."""
-        services = self.wiring.services
-        entry = ModelEntry(name=model, window=window, reserve=1_000, images=images)
-        provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
+        await self.use_models(server, ModelEntry(name=model, window=window, reserve=1_000, images=images))
+
+    async def use_models(self, server: ChatServer, *models: ModelEntry) -> None:
+        """Let models of a local server answer, in the workspace on screen the first of them."""
+        services, default = self.wiring.services, models[0].name
+        provider = Provider(name="box", base_url=server.base_url, models=models, default_model=default)
         await services.save_settings(services.settings.with_provider(provider))
-        await services.use_model(self.workspace.id, f"box/{model}")
+        await services.use_model(self.workspace.id, f"box/{default}")
         await self.wiring.session_controller.show_model()
 
     async def change_policy(self, **fields: object) -> None:
@@ -189,6 +192,12 @@ class WindowRig:
         policy = msgspec.structs.replace(self.workspace.policy, **fields)
         self.wiring.services.registry.save_policy(self.workspace.id, policy)
         self.workspace.policy = policy
+
+    async def begin(self, name: str, files: Mapping[str, str], server: ChatServer, **policy: object) -> None:
+        """Open a project with a new session, in which a server answers under a changed policy."""
+        await self.open_folder(name, files)
+        await self.use_server(server)
+        await self.change_policy(**policy)
 
     def type_message(self, text: str, send: bool = True) -> None:
         """Type into the composer key by key, and press Enter."""
@@ -217,6 +226,15 @@ class WindowRig:
         model = self.chat.model
         rows: list[Row] = [model.row(at) for at in range(len(model))]
         return [row for row in rows if isinstance(row, kind)]
+
+    def call_card(self, number: int, kind: type[T]) -> T:
+        """The card of a call, by its number."""
+        viewport = self.chat.view.chat_viewport
+        index = viewport.model.index_of(self.rows(ToolRow)[number].key)
+        assert index is not None
+        item = viewport.item(index)
+        assert isinstance(item, kind)
+        return item
 
     def events(self, kind: type[T]) -> list[T]:
         """The events of one kind, in order."""

@@ -6,25 +6,15 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.countdown import Countdown
-
-
-class Clock:
-    """A time that only a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        """Seconds."""
-        return self.now
+from tests.support.manual_clock import ManualClock
 
 
 @pytest.fixture
-def clock(qtbot: QtBot) -> Clock:
-    return Clock()
+def clock(qtbot: QtBot) -> ManualClock:
+    return ManualClock()
 
 
-def test_it_reports_each_second_once_and_ends(clock: Clock) -> None:
+def test_it_reports_each_second_once_and_ends(clock: ManualClock) -> None:
     seconds: list[int] = []
     countdown = Countdown(clock)
     countdown.start(2.4, seconds.append)
@@ -35,7 +25,7 @@ def test_it_reports_each_second_once_and_ends(clock: Clock) -> None:
     assert not countdown.is_running
 
 
-def test_a_new_countdown_replaces_the_previous_one(clock: Clock) -> None:
+def test_a_new_countdown_replaces_the_previous_one(clock: ManualClock) -> None:
     first: list[int] = []
     second: list[int] = []
     countdown = Countdown(clock)
@@ -46,7 +36,7 @@ def test_a_new_countdown_replaces_the_previous_one(clock: Clock) -> None:
     assert (first, second) == ([5], [1, 0])
 
 
-def test_a_stopped_countdown_reports_no_more(clock: Clock) -> None:
+def test_a_stopped_countdown_reports_no_more(clock: ManualClock) -> None:
     seconds: list[int] = []
     countdown = Countdown(clock)
     countdown.start(5, seconds.append)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.page import ChatPage, NextMessages
@@ -18,6 +18,7 @@ from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import row_key
+from tests.support.window.keyboard_focus import focused_widget
 
 
 def _pairs(count: int) -> list[Row]:
@@ -68,16 +69,10 @@ class _Window(TabsInReadingOrder, QWidget):
         self.setLayout(column(page))
 
 
-def _focused() -> QWidget:
-    focused = QApplication.focusWidget()
-    assert focused is not None
-    return focused
-
-
 def _press_tab(key: Qt.Key = Qt.Key.Key_Tab) -> str:
     """Press it where the keyboard is; the name of where that goes."""
-    QTest.keyClick(_focused(), key)
-    return _focused().objectName()
+    QTest.keyClick(focused_widget(), key)
+    return focused_widget().objectName()
 
 
 def test_tab_leaves_a_conversation_that_asks_something(qtbot: QtBot) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
-    QApplication,
     QButtonGroup,
     QLineEdit,
     QPlainTextEdit,
@@ -19,6 +18,7 @@ from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from tests.support.window.keyboard_focus import focused_widget
 
 
 class _Window(TabsInReadingOrder, QWidget):
@@ -48,18 +48,12 @@ def _field(name: str) -> QLineEdit:
     return field
 
 
-def _focused() -> QWidget:
-    focused = QApplication.focusWidget()
-    assert focused is not None
-    return focused
-
-
 def _go(count: int, key: Qt.Key = Qt.Key.Key_Tab) -> list[str]:
     """Press a key some times; where it went."""
     names = []
     for _ in range(count):
-        QTest.keyClick(_focused(), key)
-        names.append(_focused().objectName())
+        QTest.keyClick(focused_widget(), key)
+        names.append(focused_widget().objectName())
     return names
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
@@ -19,6 +19,7 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from tests.support.window.buttons import find_button
+from tests.support.window.keyboard_focus import focused_widget
 
 
 def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
@@ -27,8 +28,7 @@ def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
     visited: list[str] = []
     for _ in range(4):
         window.commands.next_pane.trigger()
-        focused = QApplication.focusWidget()
-        assert focused is not None
+        focused = focused_widget()
         visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
 
     assert set(visited) == {"rail", "sidebar", "centre"}
@@ -87,8 +87,7 @@ def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWin
     for key in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
         for _ in range(3):
             QTest.keyClick(window, Qt.Key.Key_F6, key)
-            focused = QApplication.focusWidget()
-            assert focused is not None
+            focused = focused_widget()
             stops.append(focused)
     sessions = window.sidebar.session_list
     assert {window.rail.button("w"), sessions} < set(stops)

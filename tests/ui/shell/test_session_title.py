@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from tests.support.window.keyboard_focus import focused_widget
 
 HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
 
@@ -30,8 +31,7 @@ def _session(window: MainWindow) -> None:
 def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:
     title = window.top_bar.title
     QTest.mouseDClick(title, Qt.MouseButton.LeftButton)
-    field = QApplication.focusWidget()
-    assert field is not None
+    field = focused_widget()
 
     QTest.keyClicks(field, "New name")
     with qtbot.waitSignal(window.top_bar.renamed) as renamed:
@@ -44,14 +44,12 @@ def test_f2_renames_the_row_in_focus_else_the_open_session(window: MainWindow) -
     sessions = window.sidebar.session_list
     sessions.focus_first()
     QTest.keyClick(sessions, Qt.Key.Key_F2)
-    focused = QApplication.focusWidget()
-    assert focused is not None
+    focused = focused_widget()
     assert sessions.isAncestorOf(focused)
     field = window.findChildren(QTextEdit)[0]
     field.setFocus()
     QTest.keyClick(field, Qt.Key.Key_F2)
-    focused = QApplication.focusWidget()
-    assert focused is not None
+    focused = focused_widget()
     assert window.top_bar.title.isAncestorOf(focused)
 
 
@@ -59,8 +57,7 @@ def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) 
     message = window.findChildren(QTextEdit)[0]
     message.setFocus()
     window.top_bar.title.edit()
-    field = QApplication.focusWidget()
-    assert field is not None
+    field = focused_widget()
     QTest.keyClicks(field, "Other")
 
     with qtbot.assertNotEmitted(window.top_bar.renamed):

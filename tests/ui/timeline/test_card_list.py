@@ -6,20 +6,13 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import SweepCard, TimelineCard, TimelineState, UndoCard
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, handover_card, timeline_state, usage_points
-
-
-def _card(pane: Timeline, seq: int) -> QWidget:
-    """Return a card that must be there."""
-    widget = pane.card_widget(seq)
-    assert widget is not None
-    return widget
+from tests.support.timeline_pane import card
 
 
 def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
@@ -32,7 +25,7 @@ def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
     newer = tuple(SweepCard(number, NOW_MS, 2, 900) for number in (52, 51))
     changed = tuple(replace(old, inside="Handover 2") for old in cards)
     pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
-    labels = [pill.text() for pill in _card(pane, lowest).findChildren(Pill)]
+    labels = [pill.text() for pill in card(pane, lowest).findChildren(Pill)]
     assert any("Handover 2" in label for label in labels), labels
 
 
@@ -43,14 +36,14 @@ def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:
     pane.set_state(timeline_state())
     pane.show()
     seq = timeline_state().cards[0].seq
-    before = _card(pane, seq).grab().toImage()
-    assert _card(pane, seq).grab().toImage() == before
+    before = card(pane, seq).grab().toImage()
+    assert card(pane, seq).grab().toImage() == before
     pane.reveal(seq)
-    assert _card(pane, seq).grab().toImage() != before
+    assert card(pane, seq).grab().toImage() != before
 
 
 def _y(pane: Timeline, seq: int) -> int:
-    return _card(pane, seq).mapTo(pane, QPoint(0, 0)).y()
+    return card(pane, seq).mapTo(pane, QPoint(0, 0)).y()
 
 
 def _state(is_undone: bool, *newer: TimelineCard) -> TimelineState:
@@ -74,7 +67,7 @@ def pane(qtbot: QtBot) -> Timeline:
 
 
 def test_a_card_taller_than_the_page_is_revealed_from_its_top(pane: Timeline) -> None:
-    assert _card(pane, 100).height() > pane.height()
+    assert card(pane, 100).height() > pane.height()
     assert 0 <= _y(pane, 100) < 100
 
 

@@ -16,24 +16,19 @@ from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.preview_texts import preview_status_text
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import (
-    NOW_MS,
     fold_card,
     handover_card,
     quiet_timeline_state,
     timeline_state,
     usage_points,
 )
+from tests.support.timeline_pane import open_timeline
 
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
     """A timeline of a session that notes keep small."""
-    timeline = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(timeline)
-    timeline.resize(800, 700)
-    timeline.set_state(quiet_timeline_state())
-    timeline.show()
-    return timeline
+    return open_timeline(qtbot, quiet_timeline_state())
 
 
 def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline) -> None:

@@ -52,6 +52,7 @@ from tests.support.galleries.panes_samples import (
 )
 from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_button, find_buttons
+from tests.support.window.keyboard_focus import focused_widget
 
 VERTICAL = Qt.Orientation.Vertical
 
@@ -168,8 +169,7 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     pane.setFocus()
 
-    focused = QApplication.focusWidget()
-    assert focused is not None
+    focused = focused_widget()
     QTest.keyClick(focused, Qt.Key.Key_PageDown)
 
     assert bar.value() > 0
@@ -207,8 +207,7 @@ def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timelin
     pane.setFocus()
     assert pane.empty.button.hasFocus()
     pane.set_state(timeline_state())
-    focused = QApplication.focusWidget()
-    assert focused is not None
+    focused = focused_widget()
     assert pane.isAncestorOf(focused)
     pane.setParent(None)
 

@@ -150,9 +150,7 @@ async def _check_a_budget(rig: WindowRig) -> None:
 async def _check_an_invalid_number(rig: WindowRig) -> None:
     """The field displays the error; leaving both empty removes the budget."""
     async with ChatServer(reader(0)) as server:
-        await rig.open_folder("invalid", {"a.txt": "words"})
-        await rig.use_server(server)
-        await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
+        await rig.begin("invalid", {"a.txt": "words"}, server, budget_tokens=5_000, budget_cost=1.5)
         await rig.run_turn("Go")
         assert (
             rig.window.cost_line.text()

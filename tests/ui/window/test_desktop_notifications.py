@@ -14,6 +14,7 @@ from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
+from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -44,16 +45,6 @@ class Messages(Tray):
     def clear_message(self) -> None:
         """Count it."""
         self.withdrawn += 1
-
-
-class ManualClock:
-    """Seconds that only a test moves on."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        """The time."""
-        return self.now
 
 
 def asking_model(request: dict[str, object]) -> Reply:

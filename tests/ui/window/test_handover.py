@@ -27,7 +27,6 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.session.rewrite_controller import last_change
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
-    Call,
     ChatServer,
     Reply,
     StreamedReply,
@@ -36,17 +35,15 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
+from tests.support.part_files import part_files, read_part
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import action_names, press_action
+from tests.support.window.handover_dialog import BY_HAND, open_dialog_after_two_turns, open_handover_dialog
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(7)}
-BY_HAND = {
-    "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
-    "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
-}  # fmt: skip
+FILES = part_files(7, 200)
 READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
 SUMMARY = "\n".join(
     [*(f"## {title}\n- Words about it. [e4]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
@@ -73,29 +70,8 @@ class Summariser:
             return text_reply(self.observed) if last.startswith("[Write obs") else self.summary
         done = sum(message["role"] == "assistant" for message in messages)
         if done < len(FILES):
-            return StreamedReply(Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}"))
+            return StreamedReply(read_part(done))
         return text_reply("All read.")
-
-
-async def _work(
-    rig: WindowRig, server: ChatServer, folder: str = "project", **policy: object
-) -> HandoverDialog:
-    """Two turns of work, and the dialog open."""
-    await rig.open_folder(folder, FILES)
-    await rig.use_server(server)
-    await rig.change_policy(**(BY_HAND | policy))
-    await rig.run_turn("Read everything")
-    await rig.run_turn("And now?")
-    return await _open(rig)
-
-
-async def _open(rig: WindowRig) -> HandoverDialog:
-    rig.window.commands.compact_now.trigger()
-    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
-    by_hand = rig.wiring.rewrites.handover_presenter
-    assert by_hand is not None
-    await until(by_hand.dialog.isVisible, "the dialog on screen")
-    return by_hand.dialog
 
 
 def _pills(card: QWidget | None) -> list[str]:
@@ -116,9 +92,7 @@ async def test_a_draft_is_written_judged_changed_and_handed_over(qapp: QApplicat
     """Nothing is recorded before "Hand over"; what was recorded is undone, and a new draft begins anew."""
     model = Summariser()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**BY_HAND)
+        await rig.begin("project", FILES, server, **BY_HAND)
         await _check_an_empty_history(rig)
         await rig.run_turn("And now?")
         await _check_stopping(rig, model)
@@ -148,7 +122,7 @@ async def _check_stopping(rig: WindowRig, model: Summariser) -> None:
     """Writing can be stopped and restarted. A draft that is not used counts in the session's usage."""
     go = asyncio.Event()
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
-    dialog = await _open(rig)
+    dialog = await open_handover_dialog(rig)
     press(dialog, "write_draft")
     await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
     unstopped = rig.conversation.budget.spent.tokens
@@ -178,7 +152,7 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
     """The user names a focus, changes the draft and hands over; undo brings everything back."""
     model.summary = text_reply(SUMMARY)
     model.prompts.clear()
-    dialog = await _open(rig)
+    dialog = await open_handover_dialog(rig)
     before = rig.conversation.window.measure()[0]
     dialog.focus_input.setText("the fourth file")
     press(dialog, "write_draft")
@@ -208,7 +182,7 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
     assert rig.conversation.window.measure()[0] == before
-    press(await _open(rig), "redo_handover")
+    press(await open_handover_dialog(rig), "redo_handover")
     await until(lambda: rig.conversation.session.transcript.window.handover, "used again without a request")
     assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 1)
     await _undo(rig)
@@ -217,7 +191,7 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
 async def _check_invalid_text(rig: WindowRig) -> None:
     """A text that is no handover is reported in place, and can be changed back."""
     count = len(rig.events(HandoverMade))
-    dialog = await _open(rig)
+    dialog = await open_handover_dialog(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     text = dialog.editor.toPlainText()
@@ -240,7 +214,7 @@ async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
     thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS))
     model.summary = thin
     count = len(rig.events(HandoverMade))
-    dialog = await _open(rig)
+    dialog = await open_handover_dialog(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     assert any("expected for this history" in words for words in _shown_labels(dialog))
@@ -264,7 +238,7 @@ async def _check_without_a_model(rig: WindowRig, model: Summariser) -> None:
     """A model that refuses leaves a draft made without it, and its record says so."""
     model.summary = api_error(400, "no summaries today")
     count = len(rig.events(HandoverMade))
-    dialog = await _open(rig)
+    dialog = await open_handover_dialog(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     press(dialog, "hand_over")
@@ -277,7 +251,7 @@ async def _check_without_a_model(rig: WindowRig, model: Summariser) -> None:
 async def _check_shorter_range(rig: WindowRig, model: Summariser) -> None:
     """What is chosen in the chat ends there; what a handover covers already is run again."""
     model.summary = text_reply(SUMMARY)
-    dialog = await _open(rig)
+    dialog = await open_handover_dialog(rig)
     assert dialog.range_box.count() > 1
     end = dialog.range_box.itemData(dialog.range_box.count() - 1)
     dialog.reject()
@@ -320,7 +294,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
     model = Summariser()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await _check_a_dropped_sentence(rig, server)
-        (await _work(rig, server)).reject()
+        (await open_dialog_after_two_turns(rig, server, FILES)).reject()
         await _closed(rig)
         handovers = rig.conversation.handovers
         await handovers.commit(await handovers.proposed.draft())
@@ -332,7 +306,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
 
 async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     """Two handovers are compared in the timeline; what the newer one dropped is put back, and undone."""
-    (await _work(rig, server, "dropped")).reject()
+    (await open_dialog_after_two_turns(rig, server, FILES, "dropped")).reject()
     await _closed(rig)
     handovers = rig.conversation.handovers
     await handovers.commit(await handovers.proposed.draft())
@@ -465,9 +439,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
     model = Summariser()
     model.observed = "- (1) Things were done."
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**BY_HAND)
+        await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
         await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
         for text in ("Read everything", "And now?", "And again?"):

@@ -16,7 +16,6 @@ from helix_desktop.domain.events.summary import SECTIONS, HandoverMade
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.model_servers.chat_server import (
-    Call,
     ChatServer,
     Reply,
     StreamedReply,
@@ -24,16 +23,14 @@ from tests.support.model_servers.chat_server import (
     Wait,
     text_reply,
 )
+from tests.support.part_files import part_files, read_part
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.handover_dialog import open_dialog_after_two_turns
+from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(5)}
-BY_HAND = {
-    "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
-    "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
-}  # fmt: skip
+FILES = part_files(5, 200)
 SUMMARY = "\n".join(f"## {title}\n- Words about it, and some more of them. [e4]" for title in SECTIONS)
 
 
@@ -46,28 +43,10 @@ def reader(summary: Callable[[], Reply]) -> Callable[[dict[str, Any]], Reply]:
             return summary()
         done = sum(message["role"] == "assistant" for message in messages)
         if done < len(FILES):
-            return StreamedReply(Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}"))
+            return StreamedReply(read_part(done))
         return text_reply("All read.")
 
     return script
-
-
-async def _dialog(rig: WindowRig) -> HandoverDialog:
-    rig.window.commands.compact_now.trigger()
-    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
-    presenter = rig.wiring.rewrites.handover_presenter
-    assert presenter is not None
-    await until(presenter.dialog.isVisible, "the dialog on screen")
-    return presenter.dialog
-
-
-async def _dialog_after_two_turns(rig: WindowRig, server: ChatServer) -> HandoverDialog:
-    await rig.open_folder("project", FILES)
-    await rig.use_server(server)
-    await rig.change_policy(**BY_HAND)
-    await rig.run_turn("Read everything")
-    await rig.run_turn("And now?")
-    return await _dialog(rig)
 
 
 def _note(dialog: HandoverDialog) -> str:
@@ -84,7 +63,7 @@ async def test_a_draft_is_used_for_its_own_range_alone(qapp: QApplication, tmp_p
     """Another range makes the draft out of date: it can be written again, or its range chosen again."""
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _dialog_after_two_turns(rig, server)
+        dialog = await open_dialog_after_two_turns(rig, server, FILES)
         first, last = 0, dialog.range_box.count() - 1
         assert last > first
         drafted = dialog.range_box.currentText()
@@ -127,7 +106,7 @@ async def test_the_former_draft_can_be_used_after_writing_again_was_stopped(
     """It stays on screen, and Compact takes it: it did nothing."""
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _dialog_after_two_turns(rig, server)
+        dialog = await open_dialog_after_two_turns(rig, server, FILES)
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))

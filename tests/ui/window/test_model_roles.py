@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.ui.workspaces.settings.providers_presenter import form_from_provider
 from helix_desktop.workspaces.record import MAIN
@@ -23,12 +23,7 @@ async def _set_up(rig: WindowRig, server: ChatServer, folder: str = "project") -
     """A workspace on a provider with three models."""
     await rig.open_folder(folder)
     names = ("large", "small", "vast")
-    entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names)
-    box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
-    services = rig.wiring.services
-    await services.save_settings(services.settings.with_provider(box))
-    await services.use_model(rig.workspace.id, "box/large")
-    await rig.wiring.session_controller.show_model()
+    await rig.use_models(server, *(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names))
 
 
 def _roles(rig: WindowRig) -> dict[str, str]:

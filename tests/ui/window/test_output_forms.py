@@ -64,9 +64,7 @@ class Reader:
 
 
 async def _read(rig: WindowRig, server: ChatServer, **policy: object) -> None:
-    await rig.open_folder("project", FILES)
-    await rig.use_server(server)
-    await rig.change_policy(**(LARGE | policy))
+    await rig.begin("project", FILES, server, **(LARGE | policy))
     await rig.run_turn("Read it")
 
 
@@ -90,9 +88,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
     reader = Reader("1: compact: the number of lines")
     reader.go.clear()
     async with ChatServer(reader) as server:
-        await rig.open_folder("choice", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**LARGE)
+        await rig.begin("choice", FILES, server, **LARGE)
         rig.type_message("Read it")
         await until(lambda: rig.events(OutputHeld) and card(rig).is_choosing_form, "the output held")
         await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")

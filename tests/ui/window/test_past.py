@@ -16,7 +16,6 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, ToolR
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.timeline.chart.scrubber import Scrubber
 from tests.support.model_servers.chat_server import (
-    Call,
     ChatServer,
     StreamedReply,
     Text,
@@ -24,11 +23,12 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.part_files import part_files, reads_all
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(8)}
+FILES = part_files()
 SWEEPS = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
 
 
@@ -55,12 +55,8 @@ async def test_a_look_at_the_past_leaves_the_session_and_what_runs_alone(
 
 async def _check_every_step(rig: WindowRig) -> None:
     """Every step of the past shows what the server was sent."""
-    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
-    replies = replies_in_order(*reads, text_reply("All read."))
-    async with ChatServer(replies) as server:
-        await rig.open_folder("steps", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**SWEEPS)
+    async with reads_all() as server:
+        await rig.begin("steps", FILES, server, **SWEEPS)
         await rig.run_turn("Read everything")
         steps, log = read_steps(rig.conversation.session.log), list(rig.conversation.session.log)
         rig.window.show_page("timeline")

@@ -14,6 +14,7 @@ from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
+from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -52,8 +53,7 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         summary = dialog.summary
         assert not dialog.recall_button.isEnabled()
         QTest.keyClick(dialog.pattern, Qt.Key.Key_Backtab)
-        checked = QApplication.focusWidget()
-        assert checked is not None
+        checked = focused_widget()
         assert checked.objectName() == "view-pattern", "the checked one of the three"
         dialog.pattern.setFocus()
         QTest.keyClicks(dialog.pattern, "(fail")

@@ -17,33 +17,14 @@ from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.actions import ShowGuide
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from tests.support.model_servers.chat_server import (
-    Call,
-    ChatServer,
-    StreamedReply,
-    replies_in_order,
-    text_reply,
-)
+from tests.support.part_files import part_files, reads_all
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(8)}
+FILES = part_files()
 BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
-
-
-def reads_all() -> ChatServer:
-    """A model that reads eight files one after the other, then answers shortly for ever."""
-    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
-    return ChatServer(replies_in_order(*reads, text_reply("All read.")))
-
-
-async def _read_all(rig: WindowRig, server: ChatServer, folder: str, **policy: object) -> None:
-    await rig.open_folder(folder, FILES)
-    await rig.use_server(server)
-    await rig.change_policy(**policy)
-    await rig.run_turn("Read everything")
 
 
 async def _states(rig: WindowRig) -> dict[str, str]:
@@ -72,7 +53,8 @@ async def _check_a_sweep(rig: WindowRig) -> None:
     """A sweep and its undo appear on every page."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
     async with reads_all() as server:
-        await _read_all(rig, server, "sweep", **sweeps)
+        await rig.begin("sweep", FILES, server, **sweeps)
+        await rig.run_turn("Read everything")
         sweep = rig.events(SweepMade)[0]
         sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
@@ -128,7 +110,8 @@ async def _check_a_pin(rig: WindowRig) -> None:
 async def _check_a_handover(rig: WindowRig) -> None:
     """A manual handover, its undo and its sources."""
     async with reads_all() as server:
-        await _read_all(rig, server, "handover", **BY_HAND)
+        await rig.begin("handover", FILES, server, **BY_HAND)
+        await rig.run_turn("Read everything")
         await rig.run_turn("And now?")
         before = rig.conversation.window.measure()
         rig.conversation.handovers.start()
@@ -168,7 +151,8 @@ async def _check_a_handover(rig: WindowRig) -> None:
 async def _check_failed_handovers(rig: WindowRig) -> None:
     """Three failed handovers raise a banner until the next success."""
     async with reads_all() as server:
-        await _read_all(rig, server, "failed", **BY_HAND)
+        await rig.begin("failed", FILES, server, **BY_HAND)
+        await rig.run_turn("Read everything")
         await rig.run_turn("And now?")
         for _ in range(3):
             await rig.conversation.session.record(
@@ -198,7 +182,8 @@ async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(
 async def _check_recall(rig: WindowRig) -> None:
     """A recall is attached to the message, complete or by lines."""
     async with reads_all() as server:
-        await _read_all(rig, server, "recall")
+        await rig.begin("recall", FILES, server)
+        await rig.run_turn("Read everything")
         digest = rig.last_output("read_file").digest
         rig.wiring.navigation.show_cache_entry(digest)
         await until(lambda: rig.window.page() == "cache", "the cache")
@@ -228,7 +213,8 @@ async def _check_the_request(rig: WindowRig) -> None:
     """Word for word, with a list of its parts; its JSON is what the server gets; it goes with its session."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
     async with reads_all() as server:
-        await _read_all(rig, server, "request", **sweeps)
+        await rig.begin("request", FILES, server, **sweeps)
+        await rig.run_turn("Read everything")
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
         assert "all counted as new" in rig.views.inspector.cost.text()  # the server had nothing cached so far
         rig.window.commands.show_request.trigger()

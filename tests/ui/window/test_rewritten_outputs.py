@@ -14,11 +14,9 @@ from helix_desktop.ui.chat.actions import ReadOriginal
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from tests.support.model_servers.chat_server import (
     Call,
-    ChatServer,
     StreamedReply,
-    replies_in_order,
-    text_reply,
 )
+from tests.support.part_files import part_files, reads_all
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -26,7 +24,7 @@ pytestmark = pytest.mark.qt_loop
 
 COUNT = 13
 BODY = "line of a long file that the agent writes\n" * 60
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(COUNT)}
+FILES = part_files(COUNT)
 FOLDS = {
     "fold_after_steps": 2, "fold_least": 100, "protect_tokens": 2_000, "sweep_min": 90_000,
     "sweep_max": 90_000, "observe_at": 0.0, "observe_place_at": 0.0, "handover_at": 0.95,
@@ -37,19 +35,6 @@ NO_FOLDS = FOLDS | {
     "protect_argument_steps": 1,
     "sweep": "at once",
 }
-
-
-def works(*first: StreamedReply) -> ChatServer:
-    """A model that makes some steps, reads all files one after the other, then answers shortly for ever."""
-    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(COUNT)]
-    return ChatServer(replies_in_order(*first, *reads, text_reply("All read.")))
-
-
-async def _work(rig: WindowRig, server: ChatServer, folder: str, **policy: object) -> None:
-    await rig.open_folder(folder, FILES)
-    await rig.use_server(server)
-    await rig.change_policy(**policy)
-    await rig.run_turn("Read everything")
 
 
 def card(rig: WindowRig, target: str) -> ToolRow:
@@ -67,8 +52,9 @@ async def test_folds_markers_and_originals_appear_in_the_chat(qapp: QApplication
 
 async def _check_a_fold(rig: WindowRig) -> None:
     """A fold appears and its undo restores the steps."""
-    async with works() as server:
-        await _work(rig, server, "folds", **FOLDS)
+    async with reads_all(COUNT) as server:
+        await rig.begin("folds", FILES, server, **FOLDS)
+        await rig.run_turn("Read everything")
         folds = rig.events(FoldMade)
         assert folds
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "fold")
@@ -137,10 +123,8 @@ async def _check_links(rig: WindowRig) -> None:
 async def _check_arguments(rig: WindowRig) -> None:
     """Arguments that became markers show on their call."""
     arguments = '{"path": "new.py", "content": "' + BODY.replace("\n", "\\n") + '"}'
-    async with works(StreamedReply(Call("write_file", arguments, id="w"))) as server:
-        await rig.open_folder("arguments", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**NO_FOLDS)
+    async with reads_all(COUNT, StreamedReply(Call("write_file", arguments, id="w"))) as server:
+        await rig.begin("arguments", FILES, server, **NO_FOLDS)
         rig.type_message("Write, then read everything")
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()
@@ -161,13 +145,10 @@ async def _check_arguments(rig: WindowRig) -> None:
 
 async def _check_an_original(rig: WindowRig) -> None:
     """A partial output opens its original."""
-    async with works() as server:
-        await _work(
-            rig,
-            server,
-            "originals",
-            **(NO_FOLDS | {"intake_above": 300, "intake_ask": False, "preview_tokens": 120}),
-        )
+    async with reads_all(COUNT) as server:
+        previews = {"intake_above": 300, "intake_ask": False, "preview_tokens": 120}
+        await rig.begin("originals", FILES, server, **(NO_FOLDS | previews))
+        await rig.run_turn("Read everything")
         row = card(rig, "part3.txt")
         assert row.form == "preview"
         assert row.original is None

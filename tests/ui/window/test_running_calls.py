@@ -23,6 +23,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.chat_geometry import click_area
+from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -171,8 +172,7 @@ async def _check_esc_esc(rig: WindowRig) -> None:
         await until(lambda: card(rig).running_output, "output")
         rig.chat.view.setFocus()
         QTest.keyClick(rig.chat.view, Qt.Key.Key_Tab)
-        focused = QApplication.focusWidget()
-        assert focused is not None
+        focused = focused_widget()
         assert rig.chat.view.viewport().isAncestorOf(focused)
         QTest.keyClick(focused, Qt.Key.Key_Escape)
         assert rig.composer.editor.hasFocus()

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
-from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.events.choices import EffortChosen
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow
@@ -29,11 +29,7 @@ def script(request: dict[str, object]) -> Reply:
 async def _set_up(rig: WindowRig, server: ChatServer, folder: str) -> None:
     await rig.open_folder(folder)
     model = ModelEntry(name="small", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
-    box = Provider(name="box", base_url=server.base_url, models=(model,))
-    services = rig.wiring.services
-    await services.save_settings(services.settings.with_provider(box))
-    await services.use_model(rig.workspace.id, "box/small")
-    await rig.wiring.session_controller.show_model()
+    await rig.use_models(server, model)
 
 
 def _choose(menu: QMenu, name: str) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.agent.model_choice import ModelChange
-from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
@@ -22,12 +22,8 @@ pytestmark = pytest.mark.qt_loop
 async def _set_up(rig: WindowRig, server: ChatServer, folder: str) -> None:
     """Open a workspace whose default is the larger of a provider's two models."""
     await rig.open_folder(folder)
-    entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
-    box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
-    services = rig.wiring.services
-    await services.save_settings(services.settings.with_provider(box))
-    await services.use_model(rig.workspace.id, "box/large")
-    await rig.wiring.session_controller.show_model()
+    entries = (ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
+    await rig.use_models(server, *entries)
 
 
 async def _choose(rig: WindowRig, label: str) -> list[str]:

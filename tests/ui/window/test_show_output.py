@@ -31,16 +31,6 @@ def call(tool: str, number: int, **arguments: object) -> Call:
     return Call(tool, json.dumps(arguments), id=f"c{number}")
 
 
-def card(rig: WindowRig, number: int) -> ExcerptCard:
-    """The card of a call, by its number."""
-    viewport = rig.chat.view.chat_viewport
-    index = viewport.model.index_of(rig.rows(ToolRow)[number].key)
-    assert index is not None
-    item = viewport.item(index)
-    assert isinstance(item, ExcerptCard)
-    return item
-
-
 def press(rig: WindowRig, number: int, area: str) -> None:
     """Press a place of a card."""
     viewport = rig.chat.view.chat_viewport
@@ -69,7 +59,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         (tmp_path / "project" / "rows.txt").write_text("changed since\n", encoding="utf-8")
         rows = rig.rows(ToolRow)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content")
-        assert card(rig, 2).accessible_text() == "\n".join(LINES[1:81])
+        assert rig.call_card(2, ExcerptCard).accessible_text() == "\n".join(LINES[1:81])
         assert accessible_name(rows[2]) == "The rows: read_file rows.txt, lines 2–300"
         press(rig, 2, "whole:card")
         await until(lambda: "row 300" in text_of_row(rig.rows(ToolRow)[2]), "all lines")
@@ -77,7 +67,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         await until(lambda: rig.chat.view.finder.current is not None, "the hit in the card")
         rig.chat.view.find_text("the rows")  # stands in the caption: what is open stays open
         rig.chat.view.find_text("")
-        copy = next(area for area in card(rig, 2).hit_areas if area.name.endswith(":copy"))
+        copy = next(area for area in rig.call_card(2, ExcerptCard).hit_areas if area.name.endswith(":copy"))
         press(rig, 2, copy.name)
         assert QGuiApplication.clipboard().text() == "\n".join(LINES[1:])
         await until(lambda: rig.rows(ToolRow)[3].excerpt_content is not None, "the image")

@@ -38,16 +38,6 @@ def waits() -> StreamedReply:
     return StreamedReply(Call("run_command", '{"command": "true"}', id="w"))
 
 
-def card_of(rig: WindowRig, number: int) -> TodoCard:
-    """The card of a list, by its number."""
-    viewport = rig.chat.view.chat_viewport
-    index = viewport.model.index_of(rig.rows(ToolRow)[number].key)
-    assert index is not None
-    item = viewport.item(index)
-    assert isinstance(item, TodoCard)
-    return item
-
-
 async def test_the_newest_list_is_in_sight_and_lists_open_with_a_click(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -72,7 +62,7 @@ async def _check_the_newest_list(rig: WindowRig) -> None:
         assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
         old, new = rig.rows(ToolRow)[:2]
         assert (old.is_newest, new.is_newest) == (False, True)
-        assert [len(card_of(rig, number).texts) for number in (0, 1)] == [0, 3]
+        assert [len(rig.call_card(number, TodoCard).texts) for number in (0, 1)] == [0, 3]
         assert accessible_name(new) == "To do: 1 of 3 done"
         assert text_of_row(new).splitlines()[1:] == list(STEPS)
         await rig.answer_approval("once")
@@ -100,7 +90,7 @@ async def _check_a_click(rig: WindowRig) -> None:
             viewport.column.left + 40, placed.y + viewport.item_cache.gap(placed.row_index) + 20
         ).toPoint()
         QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
-        assert len(card_of(rig, 0).texts) == 3
+        assert len(rig.call_card(0, TodoCard).texts) == 3
         closed = rig.chat.todo_panel.height()
         line = rig.chat.todo_panel.childAt(60, 20)
         assert line is not None

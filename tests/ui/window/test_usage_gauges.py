@@ -28,9 +28,8 @@ from tests.support.model_servers.chat_server import (
     StreamedReply,
     Text,
     TokenCounts,
-    replies_in_order,
-    text_reply,
 )
+from tests.support.part_files import part_files, reads_all
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY
 from tests.support.window.usage_checks import (
     check_cache_totals,
@@ -44,15 +43,10 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(8)}
+FILES = part_files()
 FACTORS = {24_000: 1.25, 200_000: 1.0, 32_000: 1.25}
 """How much more than Helix each model counts, by the size of its window."""
 SWEEPING = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
-
-
-def _reads_all() -> ChatServer:
-    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
-    return ChatServer(replies_in_order(*reads, text_reply("All read.")))
 
 
 def _true(rig: WindowRig) -> float:
@@ -61,7 +55,7 @@ def _true(rig: WindowRig) -> float:
 
 async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tmp_path: Path) -> None:
     """Undo, redo, another policy and model, and a restart; what an older version stored is ignored."""
-    async with _reads_all() as server, _reads_all() as older_server:
+    async with reads_all() as server, reads_all() as older_server:
         async with open_window(qapp, tmp_path) as rig:
             older = await _with_an_older_count(rig, older_server)
             identity = await rig.open_folder("project", FILES)

@@ -17,6 +17,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store.entries import SessionSummary
 from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import NO_SWEEP
 from tests.support.scripted_model import (
     SUMMARY,
     Script,
@@ -32,12 +33,6 @@ from tests.support.subagent_rig import PARENT_PROMPT, DelegateToolRig, delegate_
 
 PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_cached=0.5, price_out=10.0)
 PLAIN = PROFILES["plain"]
-
-
-# Outputs stay in the window, so that it is the handover that must make space.
-NO_SWEEP = msgspec.structs.replace(
-    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, observe_at=0.0
-)
 
 
 def costing(reply: ScriptedReply, input_tokens: int, output_tokens: int, cached: int = 0) -> ScriptedReply:

@@ -35,20 +35,10 @@ async def start_turn(slow: int) -> AgentRig:
     return rig
 
 
-async def passes_until_done(slow: int) -> int:
-    """Return the loop passes until the turn has ended by itself."""
-    rig = await start_turn(slow)
-    passes = 0
-    while rig.conversation.is_running:
-        await asyncio.sleep(0)
-        passes += 1
-    return passes
-
-
 @pytest.mark.parametrize("slow", [0, 3])
 async def test_a_turn_can_be_stopped_at_any_moment(slow: int) -> None:
     """At every turn of the loop: the message is kept, each call has one answer, the turn one end."""
-    for passes in range(await passes_until_done(slow) + 2):
+    for passes in range(await (await start_turn(slow)).passes_until_idle() + 2):
         rig = await start_turn(slow)
         for _ in range(passes):
             await asyncio.sleep(0)
@@ -66,7 +56,7 @@ async def test_a_turn_can_be_stopped_at_any_moment(slow: int) -> None:
 @pytest.mark.parametrize("slow", [0, 3])
 async def test_a_workspace_can_be_closed_at_any_moment(slow: int) -> None:
     """Closing ends the turn first; the store then opens with the same state."""
-    for passes in range(0, await passes_until_done(slow) + 2, 5):
+    for passes in range(0, await (await start_turn(slow)).passes_until_idle() + 2, 5):
         rig = await start_turn(slow)
         for _ in range(passes):
             await asyncio.sleep(0)

@@ -7,18 +7,16 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.providers.anthropic import request as anthropic_request
 from helix_desktop.providers.openai_responses import request as openai_responses_request
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import SWEEPING, AgentRig
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
     ScriptedModel,
@@ -31,7 +29,6 @@ from tests.support.scripted_model import (
 WAITING = replies_in_order(
     tool_call_reply(("wait", {}), id_prefix="w"), text_reply("Looked."), text_reply("Done.")
 )
-SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 
 
 async def start_turn() -> AgentRig:

@@ -9,26 +9,19 @@ import pytest
 
 from helix_desktop.agent.session_updates import CompactionProgress, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import NO_SWEEP
 from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
 from tests.support.scripted_model import ScriptedModel, thinking_script
 
 PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
 UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
-# Outputs stay in the window, so that it is the handover that must make space.
-NO_SWEEP = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=1_000,
-    protect_tokens=10**6,
-    preview_above=0.8,
-    observe_at=0.0,
-    ask_above=1_000,
-)
+ASKING = msgspec.structs.replace(NO_SWEEP, ask_above=1_000)
 
 
 class SpendRig(AgentRig):
@@ -37,7 +30,7 @@ class SpendRig(AgentRig):
     requires_spend_approval = True
 
 
-async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> SpendRig:
+async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = ASKING) -> SpendRig:
     """Start a session of two turns whose window passes 85 % in the second, which has so many steps."""
     rig = SpendRig(ScriptedModel(thinking_script(6), info), policy)
     await rig.begin()
@@ -165,7 +158,7 @@ async def test_the_policy_sets_the_limit(
     change: Callable[[ContextPolicy], ContextPolicy], is_asked: bool
 ) -> None:
     """0 disables the questions."""
-    rig = await fill_window(policy=change(NO_SWEEP))
+    rig = await fill_window(policy=change(ASKING))
     assert bool(rig.conversation.spend_requests) is is_asked
     assert bool(rig.model.summary_requests) is not is_asked
 
@@ -189,7 +182,7 @@ async def test_the_demo_model_never_asks() -> None:
 )
 async def test_in_a_headless_run_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
     """Work over the budget does not start, and the decision is reported once."""
-    rig = SpendRig(ScriptedModel(thinking_script(12), info), NO_SWEEP, approver=FixedApprover("deny"))
+    rig = SpendRig(ScriptedModel(thinking_script(12), info), ASKING, approver=FixedApprover("deny"))
     await rig.begin()
     if budget != Budget():
         await rig.conversation.budget.set_limit(budget)

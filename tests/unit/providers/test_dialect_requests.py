@@ -17,7 +17,7 @@ from helix_desktop.providers.openai_responses.request import request_body as res
 from tests.support.histories import SessionSimulator, histories
 from tests.support.model_servers.request_rules import anthropic_problems, responses_problems
 from tests.support.model_servers.signed_thinking import strip_cache_breakpoints
-from tests.support.verbatim_messages import with_verbatim_messages
+from tests.support.verbatim_messages import sampled_requests
 
 INFO = ModelInfo("here", "m", output=1_000)
 NAMES: tuple[DialectName, ...] = ("openai-chat", "openai-responses", "anthropic")
@@ -29,20 +29,9 @@ def body_of(name: DialectName, request: ModelRequest) -> bytes:
     return chat_body(INFO, request) if name == "openai-chat" else responses_body(INFO, request)
 
 
-def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelRequest]:
-    """Return some of the sent requests, the newest among them, with their images."""
-    sent = [sent_request.request for sent_request in simulator.sent_requests]
-    selected = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
-    return [
-        with_verbatim_messages(msgspec.structs.replace(request, image_data=simulator.contents), name, INFO)
-        for request in selected
-        if request
-    ]
-
-
 @given(histories(), st.sampled_from(("all", "bound", "none")))
 def test_requests_to_anthropic_are_valid(simulator: SessionSimulator, thoughts: ThinkingScope) -> None:
-    for request in requests_of(simulator, "anthropic"):
+    for request in sampled_requests(simulator, "anthropic", INFO):
         body = json.loads(
             encode_request(INFO, request, max_output_tokens=1_000, thinking_scope=thoughts).body
         )
@@ -53,7 +42,7 @@ def test_requests_to_anthropic_are_valid(simulator: SessionSimulator, thoughts: 
 
 @given(histories(), st.booleans())
 def test_requests_to_the_responses_api_are_valid(simulator: SessionSimulator, reasoning: bool) -> None:
-    for request in requests_of(simulator, "openai-responses"):
+    for request in sampled_requests(simulator, "openai-responses", INFO):
         body = json.loads(responses_body(INFO, request, send_reasoning=reasoning))
         assert responses_problems(body) == []
         assert any(item.get("type") == "reasoning" for item in body["input"]) <= reasoning
@@ -65,7 +54,7 @@ def test_earlier_messages_keep_their_bytes_when_more_follow(
     name: DialectName, simulator: SessionSimulator, more: str
 ) -> None:
     """A provider's cache depends on it; breakpoints move, and are not part of it."""
-    for request in requests_of(simulator, name):
+    for request in sampled_requests(simulator, name, INFO):
         longer = msgspec.structs.replace(
             request, messages=(*request.messages, Message("assistant", "So."), Message("user", more))
         )

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 import pytest
 
-from helix_desktop.config.keychain import Keychain
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import AuthenticationFailed, InvalidInput
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.services.models import ModelService
 from helix_desktop.services.provider_check_result import CheckStep
+from tests.support.memory_keychain import MemoryKeychain
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.model_servers.dialects import DIALECTS, DialectCase
-
-
-class MemoryKeychain:
-    """An in-memory keychain."""
-
-    name = "memory"
-
-    def __init__(self) -> None:
-        self._items: dict[str, str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        """Return an item."""
-        return self._items.get(username)
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Write an item."""
-        self._items[username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        """Remove an item."""
-        del self._items[username]
 
 
 async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> str:
     """Return the authorization that a server gets when a run names it for `shop`, which has a stored key."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         settings = Settings(providers=(Provider(name="shop", base_url=own_address(server.base_url)),))
-        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+        secrets = SecretStore(environ, find_keychain=MemoryKeychain)
         models = ModelService(lambda: settings, secrets)
         try:
             await secrets.set("shop", "kept-key")
@@ -69,7 +47,7 @@ async def test_a_stored_key_is_sent_nowhere_else(own: str) -> None:
 async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Provider) -> str:
     """Return the authorization that a typed address sees."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+        secrets = SecretStore(environ, find_keychain=MemoryKeychain)
         models = ModelService(lambda: Settings(providers=saved), secrets)
         try:
             model = await models.adhoc(label, server.base_url, 0)
@@ -94,7 +72,7 @@ async def test_openai_api_key_is_never_sent_for_a_known_or_saved_provider() -> N
     assert await sent_to_typed_address(environ, "lab/small", saved) == ""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         provider = Provider(name="lab", base_url=server.base_url)
-        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+        secrets = SecretStore(environ, find_keychain=MemoryKeychain)
         models = ModelService(lambda: Settings(providers=(provider,)), secrets)
         try:
             async for _ in (await models.by_label("lab/small")).stream(
@@ -108,7 +86,7 @@ async def test_openai_api_key_is_never_sent_for_a_known_or_saved_provider() -> N
 
 
 async def test_the_command_line_names_the_variables_of_a_provider_without_setup() -> None:
-    secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+    secrets = SecretStore({}, find_keychain=MemoryKeychain)
     models = ModelService(Settings, secrets)
     try:
         with pytest.raises(InvalidInput, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
@@ -126,7 +104,7 @@ async def test_checking_an_unsaved_address_sends_no_stored_key(own_port: bool, c
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         saved = server.base_url if own_port else "https://shop.example/v1"
         settings = Settings(providers=(Provider(name="shop", base_url=saved),))
-        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+        secrets = SecretStore({}, find_keychain=MemoryKeychain)
         models = ModelService(lambda: settings, secrets)
         try:
             await secrets.set("shop", "kept-key")
@@ -142,7 +120,7 @@ async def test_a_refused_key_is_not_sent_to_the_page_that_shows_the_refusal() ->
     steps: list[CheckStep] = []
     async with ChatServer(lambda _: api_error(401, "invalid key")) as server:
         provider = Provider(name="shop", base_url=server.base_url)
-        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+        secrets = SecretStore({}, find_keychain=MemoryKeychain)
         models = ModelService(lambda: Settings(providers=(provider,)), secrets)
         try:
             await models.test(provider, "small", "wrong", steps.extend)
@@ -163,7 +141,7 @@ async def test_a_provider_is_called_in_its_dialect(dialect: DialectCase) -> None
         replies_in_order(text_reply("ready")), models=("b", "a"), wire_format=dialect.wire_format
     ) as server:
         provider = Provider(name="shop", base_url=server.base_url, dialect=dialect.name)
-        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", MemoryKeychain()))
+        secrets = SecretStore({}, find_keychain=MemoryKeychain)
         models = ModelService(lambda: Settings(providers=(provider,)), secrets)
         try:
             assert list(await models.list_models(provider, "key")) == ["a", "b"]

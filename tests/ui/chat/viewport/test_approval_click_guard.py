@@ -10,19 +10,10 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
 from helix_desktop.ui.chat.viewport.new_rows_button import NewRowsButton
 from helix_desktop.ui.chat.viewport.view import ChatView
+from tests.support.manual_clock import ManualClock
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_key
 from tests.support.window.chat_geometry import row_widget as _widget
-
-
-class ManualClock:
-    """A clock that only a test moves on."""
-
-    now = 60.0
-
-    def __call__(self) -> float:
-        """The time."""
-        return self.now
 
 
 @pytest.fixture

@@ -9,14 +9,13 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
-    Row,
     ShellCommand,
     ToolRow,
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import questions_and_answers, row_key
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,18 +23,8 @@ def _fonts(qapp: object) -> None:
     fonts.load(resources_dir() / "fonts")
 
 
-def _pairs(count: int) -> list[Row]:
-    rows: list[Row] = []
-    for number in range(count):
-        rows.append(UserRow(row_key(f"u{number}"), f"question {number}"))
-        rows.append(
-            AssistantRow(row_key(f"a{number}"), f"answer {number}\n\n" + "Some words to fill the line. " * 12)
-        )
-    return rows
-
-
 def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatView) -> None:
-    rows = _pairs(50)
+    rows = questions_and_answers(50)
     rows[20] = ToolRow(row_key("t"), "bash", "x", "ok", "a needle here", "", 1)
     rows[70] = AssistantRow(row_key("n"), "another needle and needle")
     view.chat_viewport.model.reset(rows)
@@ -69,7 +58,7 @@ def _find(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple
 
 def test_find_counts_every_hit_once_and_numbers_the_current_one(qtbot: QtBot, view: ChatView) -> None:
     """Also those inside folds and markup; invisible markup is no hit."""
-    rows = _pairs(40)
+    rows = questions_and_answers(40)
     rows[10] = ToolRow(row_key("t"), "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
     rows[30] = AssistantRow(
         row_key("n"), "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
@@ -89,7 +78,7 @@ def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
     qtbot: QtBot, view: ChatView
 ) -> None:
     """Other work comes between its slices."""
-    view.chat_viewport.model.reset(_pairs(50_000))
+    view.chat_viewport.model.reset(questions_and_answers(50_000))
     view.find_text("question 4", -1)
     counts: list[int] = []
     view.finder.counter.changed.connect(lambda: counts.append(view.finder.counter.total))
@@ -120,7 +109,7 @@ def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
     divider = DividerRow(
         row_key("d"), "handover", "137 messages summarized", details=("by small",), is_undone=True
     )
-    view.chat_viewport.model.reset([*_pairs(3), divider])
+    view.chat_viewport.model.reset([*questions_and_answers(3), divider])
     assert _find(qtbot, view, "Summarized") == (1, 1)
     assert view.finder.current is not None
     assert view.finder.current[0].row == 6
@@ -133,7 +122,7 @@ def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
 def test_a_command_is_found_and_its_card_opens(qtbot: QtBot, view: ChatView) -> None:
     command = ShellCommand("for i in 1 2; do echo tick $i; done > out.txt")
     call = ToolRow(row_key("c"), "run_command", command.text, "ok", "tack 1", lines=1, command=command)
-    view.chat_viewport.model.reset([*_pairs(3), call])
+    view.chat_viewport.model.reset([*questions_and_answers(3), call])
     assert _find(qtbot, view, "tick") == (1, 1)
     assert view.chat_viewport.item_cache.is_open(call.key, "card")
     assert _find(qtbot, view, "out.txt") == (1, 1)
@@ -146,7 +135,7 @@ def test_what_only_the_bar_of_a_card_says_is_found_there(qtbot: QtBot, view: Cha
         ToolRow(row_key(f"r{n}"), "read_file", path, "ok", "text", lines=1)
         for n, path in enumerate(("src/Needle.py", target))
     ]
-    view.chat_viewport.model.reset([*_pairs(3), *calls])
+    view.chat_viewport.model.reset([*questions_and_answers(3), *calls])
     for row, start in ((6, 4), (7, len(target) - len("needle.py"))):
         assert _find(qtbot, view, "needle.py") == (row - 5, 2)
         assert view.finder.current is not None
@@ -166,7 +155,7 @@ def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
         for n in range(3)
     ]
     waiting = ToolRow(row_key("w"), "delegate", "Count errors", "running")
-    view.chat_viewport.model.reset([*_pairs(3), *calls, waiting])
+    view.chat_viewport.model.reset([*questions_and_answers(3), *calls, waiting])
     view.chat_viewport.item_cache.toggle(calls[0].key, "card")
     for _ in calls:
         assert _find(qtbot, view, "count err")[1] == 4, "what can't be opened shows it in its bar"
@@ -181,7 +170,7 @@ def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
 
 
 def test_marked_words_are_counted_and_nothing_moves(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(40))
+    view.chat_viewport.model.reset(questions_and_answers(40))
     view.chat_viewport.show_row(20)
     view.mark_text("QUESTION")
     qtbot.waitUntil(lambda: view.finder.counter.is_done)

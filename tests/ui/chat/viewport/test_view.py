@@ -30,7 +30,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     DividerKind,
     DividerRow,
     NoticeRow,
-    Row,
     ToolRow,
     UserRow,
 )
@@ -39,7 +38,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import questions_and_answers, row_key
 from tests.support.window.chat_geometry import row_widget as _widget
 from tests.support.window.chat_geometry import text_point as _text_point
 
@@ -72,22 +71,12 @@ def clock() -> Callable[[], float]:
     return partial(next, count(0.0, 60.0))
 
 
-def _pairs(count: int) -> list[Row]:
-    rows: list[Row] = []
-    for number in range(count):
-        rows.append(UserRow(row_key(f"u{number}"), f"question {number}"))
-        rows.append(
-            AssistantRow(row_key(f"a{number}"), f"answer {number}\n\n" + "Some words to fill the line. " * 12)
-        )
-    return rows
-
-
 def _click(qtbot: QtBot, view: ChatView, key: str, area: str) -> None:
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, area))
 
 
 def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(2_000))
+    view.chat_viewport.model.reset(questions_and_answers(2_000))
     assert view.is_following
     assert _widget(view, "a1999").isVisible()
     for _ in range(300):
@@ -98,7 +87,7 @@ def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
 
 def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
-    model.reset(_pairs(30))
+    model.reset(questions_and_answers(30))
     with qtbot.waitSignal(view.follow_changed):
         QTest.keyClick(view, Qt.Key.Key_PageUp)
     first = view.chat_viewport.scroll_layout.placed[0]
@@ -114,7 +103,7 @@ def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot,
 
 
 def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(40))
+    view.chat_viewport.model.reset(questions_and_answers(40))
     bar = view.verticalScrollBar()
     bar.setValue(bar.value() - 100)
     assert not view.is_following
@@ -124,7 +113,7 @@ def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> 
 
 def test_a_streaming_answer_does_not_move_the_visible_text(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
-    model.reset([*_pairs(20), AssistantRow(row_key("s"), "", streaming=True)])
+    model.reset([*questions_and_answers(20), AssistantRow(row_key("s"), "", streaming=True)])
     view.chat_viewport.show_row(4)
     before = view.chat_viewport.scroll_layout.placed[0]
     for _ in range(50):
@@ -134,7 +123,7 @@ def test_a_streaming_answer_does_not_move_the_visible_text(qtbot: QtBot, view: C
 
 
 def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(60))
+    view.chat_viewport.model.reset(questions_and_answers(60))
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert view.verticalScrollBar().value() == 0
     QTest.keyClick(view, Qt.Key.Key_Down)
@@ -148,14 +137,14 @@ def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
 
 
 def test_jump_brings_a_row_to_the_top(view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(500))
+    view.chat_viewport.model.reset(questions_and_answers(500))
     assert view.jump_to(row_key("u250"))
     assert view.chat_viewport.scroll_layout.placed[0].row_index in (499, 500)
     assert not view.jump_to(row_key("nowhere"))
 
 
 def test_resizing_keeps_the_first_row(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(100))
+    view.chat_viewport.model.reset(questions_and_answers(100))
     view.jump_to(row_key("a50"))
     row = view.chat_viewport.scroll_layout.placed[0].row_index
     view.resize(420, 500)
@@ -199,7 +188,7 @@ def test_select_all_selects_the_message_first_then_everything(qtbot: QtBot, view
 
 
 def test_copying_a_thousand_messages_copies_their_source(view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(500))
+    view.chat_viewport.model.reset(questions_and_answers(500))
     view.select_all()
     text = view.selected_text()
     assert text.startswith("question 0\n\nanswer 0")
@@ -428,7 +417,7 @@ def test_an_evicted_stream_loses_and_repeats_nothing(view: ChatView) -> None:
 
 
 def test_theme_switch_keeps_the_position_and_recolors(view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(100))
+    view.chat_viewport.model.reset(questions_and_answers(100))
     view.jump_to(row_key("a40"))
     before = view.chat_viewport.scroll_layout.placed[0]
     view.set_theme(DARK)
@@ -465,7 +454,7 @@ def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: C
 
 
 def test_a_row_removed_above_does_not_move_the_visible_text(view: ChatView) -> None:
-    view.chat_viewport.model.reset(_pairs(40))
+    view.chat_viewport.model.reset(questions_and_answers(40))
     view.chat_viewport.show_row(40, 30.0)
     key, top = view.chat_viewport.model.raw_row(40).key, view.chat_viewport.scroll_layout.placed[-1].y
     view.chat_viewport.model.remove(row_key("u3"))

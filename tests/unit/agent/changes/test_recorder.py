@@ -15,14 +15,8 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.words.file_coverage import uncovered_line
-from tests.support.changing_tools import ChangesRig, writes
+from tests.support.changing_tools import started, writes
 from tests.support.scripted_model import replies_in_order, text_reply, tool_call_reply
-
-
-async def started(*turns: list[tuple[str, dict[str, object]]]) -> ChangesRig:
-    rig = ChangesRig(*turns)
-    await rig.start()
-    return rig
 
 
 async def test_what_a_call_changed_follows_its_answer_and_what_was_changed_before_is_not_its_own() -> None:

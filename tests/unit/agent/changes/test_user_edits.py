@@ -6,15 +6,9 @@ from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.file_history.session_changes import RevertSelection
 from tests.support.agent_rig import AgentRig
-from tests.support.changing_tools import ChangesRig, reads, writes
+from tests.support.changing_tools import ChangesRig, reads, started, writes
 
 REFUSED = "Nothing was written: a.txt changed on disk since you last saw it."
-
-
-async def started(*turns: list[tuple[str, dict[str, object]]]) -> ChangesRig:
-    rig = ChangesRig(*turns)
-    await rig.start()
-    return rig
 
 
 def answers(rig: AgentRig) -> list[ToolAnswered]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.subagents.runner import MAX_PARALLEL_SUBAGENTS
 from helix_desktop.context.policy import PROFILES
@@ -15,6 +13,7 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.translatable_text import verbatim
+from tests.support.agent_rig import SWEEPING
 from tests.support.scripted_model import (
     ScriptedModel,
     replies_in_order,
@@ -31,7 +30,6 @@ from tests.support.subagent_rig import (
     waiting_script,
 )
 
-SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 MANY = tuple(f"task {number}" for number in range(MAX_PARALLEL_SUBAGENTS + 2))
 
 

@@ -15,6 +15,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store.entries import SessionSummary
+from tests.support.agent_rig import SWEEPING
 from tests.support.scripted_model import (
     ScriptedModel,
     replies_in_order,
@@ -31,8 +32,6 @@ from tests.support.subagent_rig import (
     start_subagents,
     waiting_script,
 )
-
-SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 
 
 async def test_several_subagents_run_concurrently() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 
-import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
@@ -22,7 +21,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from tests.support.agent_rig import GatedStore
+from tests.support.agent_rig import SWEEPING, GatedStore
 from tests.support.scripted_model import SUMMARY, ScriptedReply, replies_in_order, text_reply, tool_call_reply
 from tests.support.subagent_rig import (
     PARENT_PROMPT,
@@ -32,7 +31,6 @@ from tests.support.subagent_rig import (
     waiting_script,
 )
 
-SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 WRITES = 6  # of a subagent that makes one call: started, asked, spoke, answered, spoke, ended
 REFUSED = ModelRequestRejected(
     verbatim("The server refused the key."),
@@ -61,21 +59,11 @@ async def start_parent_with_subagents(slow: int) -> SubagentRig:
     return rig
 
 
-async def passes_until_done(slow: int) -> int:
-    """Return the loop passes until the turn has ended by itself."""
-    rig = await start_parent_with_subagents(slow)
-    passes = 0
-    while rig.conversation.is_running:
-        await asyncio.sleep(0)
-        passes += 1
-    return passes
-
-
 @pytest.mark.parametrize("slow", [0, 3])
 async def test_stopping_the_parent_stops_its_subagents_at_any_moment(slow: int) -> None:
     """At every turn of the loop: all logs are closed, nothing keeps running, and the parent can go on."""
     ends = set()
-    for passes in range(0, await passes_until_done(slow) + 2, 1 + slow):
+    for passes in range(0, await (await start_parent_with_subagents(slow)).passes_until_idle() + 2, 1 + slow):
         rig = await start_parent_with_subagents(slow)
         for _ in range(passes):
             await asyncio.sleep(0)
@@ -98,7 +86,7 @@ async def test_stopping_the_parent_stops_its_subagents_at_any_moment(slow: int) 
 async def test_closing_interrupts_subagents_at_any_moment() -> None:
     """They end as their parent does, interrupted. A workspace can be closed while they run."""
     ends, texts = set(), set()
-    for passes in range(0, await passes_until_done(0) + 2, 2):
+    for passes in range(0, await (await start_parent_with_subagents(0)).passes_until_idle() + 2, 2):
         rig = await start_parent_with_subagents(0)
         for _ in range(passes):
             await asyncio.sleep(0)

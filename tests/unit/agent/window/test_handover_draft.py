@@ -20,10 +20,9 @@ from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, Hand
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
-from tests.support.handover_rig import MANUAL_ONLY, working
+from tests.support.handover_rig import MANUAL_ONLY, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
-    Script,
     ScriptedModel,
     ScriptedReply,
     replies_in_order,
@@ -31,15 +30,6 @@ from tests.support.scripted_model import (
     thinking_script,
     tool_call_reply,
 )
-
-
-async def ready_conversation(summary: Script | None = None) -> AgentRig:
-    """Return a conversation of two turns, the first of which can be handed over."""
-    rig = AgentRig(ScriptedModel(thinking_script(9), summary_script=summary), MANUAL_ONLY)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await conversation.run("And now?")
-    return rig
 
 
 async def test_a_draft_records_nothing() -> None:
@@ -89,7 +79,7 @@ async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
 async def test_the_user_s_own_text() -> None:
     """Every line counts, sources stay, unknown ones are dropped, and the user's text is unmarked."""
     rig = await ready_conversation(
-        lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
+        summary=lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
     draft = await rig.conversation.handovers.proposed.draft()
     assert f"- A wish {UNSUPPORTED}" in draft.text
@@ -182,7 +172,7 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
 async def test_a_draft_can_be_cancelled() -> None:
     """Nothing is recorded, the call is closed, and another can be started."""
     gate = asyncio.Event()
-    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
         task = group.create_task(rig.conversation.handovers.proposed.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
@@ -200,7 +190,7 @@ async def test_a_draft_can_be_cancelled() -> None:
 async def test_only_one_handover_is_written_at_a_time() -> None:
     """While an automatic one is written no draft can be started."""
     gate = asyncio.Event()
-    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
     rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
     with pytest.raises(CompactionRefused, match="is being compacted"):
@@ -213,7 +203,7 @@ async def test_only_one_handover_is_written_at_a_time() -> None:
 async def test_a_turn_runs_while_a_draft_is_written() -> None:
     """Messages are sent and answered; the draft still fits, and newer messages stay after it."""
     gate = asyncio.Event()
-    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
         task = group.create_task(rig.conversation.handovers.proposed.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
@@ -233,7 +223,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
     def script(request: ModelRequest) -> ScriptedReply:
         return replies.pop(0) if replies else text_reply("Done.")
 
-    rig = await ready_conversation(lambda _: [gate, *text_reply(SUMMARY)])
+    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
     replies = [tool_call_reply(("say", {}), text="word " * 900, id_prefix=f"n{n}-") for n in range(6)]
     rig.model.script = script
 
@@ -255,7 +245,9 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
 
 async def test_a_draft_without_a_model() -> None:
     """Ledger and extracts, and the reason."""
-    rig = await ready_conversation(lambda _: [ModelUnreachable(verbatim("The server does not answer."))])
+    rig = await ready_conversation(
+        summary=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
+    )
     draft = await rig.conversation.handovers.proposed.draft()
     assert draft.model == NO_MODEL
     assert "The server does not answer." in draft.fallback
@@ -307,7 +299,7 @@ async def test_an_edited_draft_is_checked_again() -> None:
 async def test_a_sentence_put_back_into_the_active_handover() -> None:
     """The handover with it takes the former one's place in the window; an undo brings that one back."""
     rig = await ready_conversation(
-        lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
+        summary=lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
     handovers, window = rig.conversation.handovers, rig.conversation.window
     await handovers.commit(await handovers.proposed.draft())
@@ -361,7 +353,7 @@ async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
 
 async def test_a_handover_is_written_again() -> None:
     """From its messages, not from itself; the new one takes its place, also where it covers less."""
-    rig = await ready_conversation(lambda _: text_reply(SUMMARY))
+    rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
     handovers, window = rig.conversation.handovers, rig.conversation.window
     await handovers.commit(await handovers.proposed.draft())
     session = rig.conversation.session
@@ -393,7 +385,7 @@ async def test_a_handover_is_written_again() -> None:
 
 
 async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> None:
-    rig = await ready_conversation(lambda _: text_reply(SUMMARY))
+    rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
     handovers = rig.conversation.handovers
     await handovers.commit(await handovers.proposed.draft())
     (first,) = rig.conversation.session.transcript.rewrites.handovers

@@ -24,6 +24,7 @@ from helix_desktop.domain.events.rewrite_kinds import (
 )
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
+from tests.support.store.stored_kinds import holds
 
 FOLDER = Path(__file__).parents[3] / "golden" / "events"
 # A file is written once and never again: a change that breaks one breaks users' sessions. What comes later
@@ -33,32 +34,11 @@ FILES: dict[str, list[dict[str, Any]]] = {
 }
 RECALLED = "[Recalled from the cache: read_file notes.md, lines 3-9]\nline three\nline four"
 GOLDEN = [row for rows in FILES.values() for row in rows]
-KINDS = {
-    ("trigger", "85 %"): "threshold",
-    ("trigger", "by hand"): "manual",
-    ("reason", "by hand"): "manual",
-    ("reason", "no room"): "overflow",
-}
-"""What the files of the first versions hold as texts, and the kinds these are now."""
 
 
 def read(row: dict[str, Any]) -> RecordedEvent:
     """Return an event from its stored form, through msgpack as the store does."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=RecordedEvent)
-
-
-def kind_of(name: str, value: object) -> object:
-    """Return what a stored field is read as: itself, or the kind for a text of the first versions."""
-    return KINDS.get((name, value), value) if isinstance(value, str) else value
-
-
-def holds(now: object, stored: object) -> bool:
-    """Return True if everything stored then is still present now, at any depth; of old texts the kind."""
-    if isinstance(now, dict) and isinstance(stored, dict):
-        return all(name in now and holds(now[name], kind_of(name, value)) for name, value in stored.items())
-    if isinstance(now, list) and isinstance(stored, list):
-        return len(now) == len(stored) and all(map(holds, now, stored))
-    return now == stored
 
 
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: f"{row['seq']}-{row['event']['kind']}")

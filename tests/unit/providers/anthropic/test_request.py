@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.providers.anthropic.request import DIALECT, encode_request
-from tests.support.image_bytes import png
+from tests.support.image_bytes import image_and_bytes
 
 INFO = ModelInfo("here", "m")
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
@@ -66,14 +64,6 @@ def test_another_model_gets_everything_but_the_thinking() -> None:
     redacted = {"type": "redacted_thinking", "data": "x"}
     blocks = blocks_of("Looking.", CALLED, THOUGHT, redacted, TEXT, CALL, model="other")
     assert blocks == [TEXT, CALL]
-
-
-def image_and_bytes(label: str, seed: int) -> tuple[Image, bytes]:
-    """Return an image and its bytes."""
-    data = png(2, 2, seed)
-    image = identify_image(data, digest_of(data), label)
-    assert image is not None
-    return image, data
 
 
 def test_images_are_in_messages_and_results() -> None:

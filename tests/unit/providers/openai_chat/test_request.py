@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.providers.openai_chat.request import DIALECT, request_body
 from helix_desktop.providers.openai_chat.response import ChatAssembler
 from helix_desktop.providers.openai_chat.variants import RequestVariant
-from tests.support.image_bytes import png
+from tests.support.image_bytes import image_and_bytes
 
 INFO = ModelInfo("here", "m")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -49,14 +47,6 @@ VERBATIMS: list[dict[str, Any] | None] = [
         "message": {"role": "assistant", "content": "x", "reasoning_content": ""},
     },
 ]
-
-
-def image_and_bytes(label: str, seed: int) -> tuple[Image, bytes]:
-    """Return an image and its bytes."""
-    data = png(2, 2, seed)
-    image = identify_image(data, digest_of(data), label)
-    assert image is not None
-    return image, data
 
 
 def test_images_are_where_the_dialect_accepts_them() -> None:

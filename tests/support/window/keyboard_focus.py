@@ -1,0 +1,12 @@
+"""Where the keyboard is."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+
+def focused_widget() -> QWidget:
+    """Return the widget that has the keyboard: one must."""
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    return focused
