@@ -390,7 +390,7 @@ async def test_a_workspace_in_use_names_its_owner_and_the_owner_can_be_stopped(
     async with ChatServer(replies_in_order(StreamedReply(Text("I think"), Hang()))) as server:
         address = ("--model", "local/small", "--base-url", server.base_url, "--json")
         owner = await cli.fork("run", "--workspace", "ws", "--trust", "--message", "Think.", *address)
-        await asyncio.wait_for(server.waiting.wait(), 30)
+        await asyncio.wait_for(server.waiting.wait(), 60)
         assert (await cli("cache", "list", "--workspace", "ws")).code == 0  # the owner answers
         owner.send_signal(signal.SIGSTOP)
         (await cli("cache", "list", "--workspace", "ws")).assert_refused(3, f"process {owner.pid}")

@@ -355,8 +355,8 @@ def test_two_set_ups_run_one_after_the_other(tmp_path: Path) -> None:
     with Environment(tmp_path).alone():
         other = threading.Thread(target=second)
         other.start()
-        assert entered.wait(5)
+        assert entered.wait(60)
         other.join(0.1)
         order.append("first")
-    other.join(5)
+    other.join(60)
     assert order == ["first", "second"]

@@ -142,8 +142,8 @@ async def test_a_flood_of_errors_is_stored_in_part(rig: McpRig) -> None:
 
 async def test_a_call_that_is_never_answered_times_out(rig: McpRig, tmp_path: Path) -> None:
     """After the idle limit the agent gets an error, and the server a cancellation."""
-    await rig.start_servers(raw_server(quiet_s=1))
-    with pytest.raises(ToolError, match="gave no sign of life for 1 s"):
+    await rig.start_servers(raw_server(quiet_s=3))
+    with pytest.raises(ToolError, match="gave no sign of life for 3 s"):
         await rig.call("mcp__raw__hang")
     await rig.wait_until((tmp_path / "cancelled").exists)
     assert await rig.call_text("mcp__raw__echo", a=2) == '{"a": 2}'

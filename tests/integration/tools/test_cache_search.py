@@ -319,7 +319,7 @@ class WatchedBytes(bytes):
     def __getitem__(self, key: Any) -> Any:
         WatchedBytes.takes += 1
         self.was_read.set()
-        self.go_on.wait(20)
+        self.go_on.wait(60)
         return super().__getitem__(key)
 
 
@@ -341,7 +341,7 @@ async def test_a_cancelled_search_ends_its_thread_and_stops_reading() -> None:
     await keep(store, b"one\n" * 80_000, b"two\n" * 80_000)  # too large to be read together
     scope = TaskScope()
     task = scope.start(search(store, "zebra"), "search")
-    assert await asyncio.to_thread(WatchedBytes.was_read.wait, 20)
+    assert await asyncio.to_thread(WatchedBytes.was_read.wait, 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -231,7 +231,7 @@ async def _check_waiting(rig: WindowRig) -> None:
 
         rig.type_message("Again")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        await asyncio.wait_for(rig.conversation.stop(), 30)
+        await asyncio.wait_for(rig.conversation.stop(), 60)
         await rig.wait_for_turn_end()
         assert not rig.rows(ApprovalRow)
         assert [row.state for row in rig.rows(ToolRow)] == ["ok", "interrupted"]

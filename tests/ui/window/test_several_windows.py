@@ -324,10 +324,12 @@ async def test_settings_open_over_the_window_that_asks_unless_something_is_not_s
             "Answer in short sentences."
         )
         assert second.unsaved_settings()
-        rig.window.remedy_requested.emit("enter_key")
-        await asyncio.sleep(0.1)
-        assert rig.app_window.settings_dialog is None
         assert second.settings_dialog is not None
+        rig.window.activateWindow()
+        await until(rig.window.isActiveWindow, "the first window in front")
+        rig.window.remedy_requested.emit("enter_key")
+        await until(second.settings_dialog.isActiveWindow, "the open settings in front")
+        assert rig.app_window.settings_dialog is None
         assert not rig.app_window.unsaved_settings()
         await _check_they_are_asked_about_once(rig, second)
 

@@ -32,13 +32,17 @@ class Names:
     def __init__(self) -> None:
         self.accepted: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
+        self.ended: list[str] = []
 
     def takes(self, query: str) -> bool:
         return True
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
-        if query in self.gates:
-            await self.gates[query].wait()
+        try:
+            if query in self.gates:
+                await self.gates[query].wait()
+        finally:
+            self.ended.append(query)
         return [
             CompletionItem(f"@{name}", name, is_partial=name.endswith("/"))
             for name in _NAMES
@@ -189,7 +193,7 @@ async def test_a_slow_source_is_seen_at_work_and_stale_answers_are_dropped(rig: 
     await until(lambda: "Searching…" in rig.notes, f"a sign after {SLOW_MS} ms")
     rig.type("l")
     rig.source.gates["a"].set()
-    await asyncio.sleep(0.01)
+    await until(lambda: rig.source.ended == ["a"], "the end of the first request")
     assert rig.titles == []
     rig.source.gates["al"].set()
     await rig.see("alpha.py", "alps.py")

@@ -184,7 +184,7 @@ async def test_a_stop_does_not_wait_for_those_that_hang() -> None:
     await rig.begin()
     await rig.conversation.send("Look.")
     await hanging.wait()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await rig.conversation.stop()
     assert rig.events(TurnEnded) == [TurnEnded("stopped")]
     await rig.assert_consistent()
