@@ -401,11 +401,11 @@ class Conversation:
 
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
-        self._engine.cancelled_as = self.subagents.cancelled_as = "interrupted"
+        self._engine.canceled_as = self.subagents.canceled_as = "interrupted"
         await self.side_questions.cancel()
         await self.stop()
         await self._runtime.scope.close()
-        self._engine.cancelled_as = self.subagents.cancelled_as = (
+        self._engine.canceled_as = self.subagents.canceled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
         )
 

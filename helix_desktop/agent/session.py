@@ -111,7 +111,7 @@ class Session:
         recalls: Sequence[str] = (),
         ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
-        """Record events: durable, applied, published. Cancelling the call does not undo or split that.
+        """Record events: durable, applied, published. Canceling the call does not undo or split that.
 
         Raises StoreError if the store failed; then nothing was applied.
         """
@@ -140,7 +140,7 @@ class Session:
         return outcome
 
     async def drain(self) -> None:
-        """Wait until every pending `record` has succeeded or failed, even if its caller was cancelled."""
+        """Wait until every pending `record` has succeeded or failed, even if its caller was canceled."""
         while self._pending:
             await asyncio.wait(tuple(self._pending))
 

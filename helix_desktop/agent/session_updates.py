@@ -18,7 +18,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Agent")
 
-Phase = Literal["idle", "read", "summarise", "check", "write"]
+Phase = Literal["idle", "read", "summarize", "check", "write"]
 SubagentActivity = Literal["queued", "thinking", "working", "waiting"]
 
 

@@ -69,12 +69,12 @@ class TurnEngine:
         self._budget, self._permissions, self._file_versions = budget, permissions, file_versions
         self._changes, self._instructions = changes, instructions
         self._intake = Intake(runtime.counter)
-        self.cancelled_as: TurnOutcome = (
-            "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
+        self.canceled_as: TurnOutcome = (
+            "stopped"  # the outcome of a canceled turn; closing the app sets "interrupted"
         )
 
     async def run_turn(self, message: UserMessage, start: TurnStart) -> TurnEnded:
-        """Run one turn and return how it ended. Cancelling the call is the user's stop.
+        """Run one turn and return how it ended. Canceling the call is the user's stop.
 
         `start` ends once the message is recorded, or failed to be. A HelixError becomes the turn's end with
         what, why and fix; nothing recorded is lost.
@@ -107,9 +107,9 @@ class TurnEngine:
             await self._run_steps()
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
-            is_closed = self.cancelled_as == "interrupted"
+            is_closed = self.canceled_as == "interrupted"
             why = self.response.retry_reason
-            await self._end(TurnEnded(self.cancelled_as, why=why, cause="closed" if is_closed else ""))
+            await self._end(TurnEnded(self.canceled_as, why=why, cause="closed" if is_closed else ""))
             raise
         except HelixError as error:
             return await self._end(self._failed_end(error), ErrorRaised.from_error(error))

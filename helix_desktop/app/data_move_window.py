@@ -38,7 +38,7 @@ _WIDTH_PX = 420
 _BAR_STEPS = 1000
 
 
-class MoveCancelled(Exception):
+class MoveCanceled(Exception):
     """The user canceled the move."""
 
 
@@ -50,7 +50,7 @@ class MoveDataWindow(QDialog):
         self.setWindowTitle(APP_NAME)
         self.setFixedWidth(_WIDTH_PX)
         self._progress = (0, 0)
-        self._cancelled = threading.Event()
+        self._canceled = threading.Event()
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setRange(0, _BAR_STEPS if is_motion_reduced() else 0)  # 0..0 moves, as nothing is known
@@ -58,7 +58,7 @@ class MoveDataWindow(QDialog):
         self._bar.setAccessibleName(tr("Moving data"))
         self._cancel = PushButton(tr("Cancel"), name="cancel_move")
         self._cancel.clicked.connect(self.reject)
-        self.rejected.connect(self._cancelled.set)
+        self.rejected.connect(self._canceled.set)
         explanation = label(
             tr("To {folder}. Files are copied and verified, then the window opens.", folder=str(target)),
             "muted",
@@ -79,10 +79,10 @@ class MoveDataWindow(QDialog):
         refresh_timer.start(_REFRESH_MS)
 
     def update_progress(self, done: int, size: int) -> None:
-        """Set the progress, from any thread. Raises MoveCancelled once the user has canceled."""
+        """Set the progress, from any thread. Raises MoveCanceled once the user has canceled."""
         self._progress = done, size
-        if self._cancelled.is_set():
-            raise MoveCancelled
+        if self._canceled.is_set():
+            raise MoveCanceled
 
     def _show_progress(self) -> None:
         done, size = self._progress
@@ -118,7 +118,7 @@ async def move_with_window(data_dir: DataDir, target: Path, remove_old: bool, ap
         if remove_old:
             await asyncio.to_thread(move.remove_old)
         return move.target
-    except MoveCancelled:
+    except MoveCanceled:
         return data_dir.root
     except HelixError as error:
         await show_error_dialog(error, appearance)

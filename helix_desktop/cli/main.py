@@ -166,7 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _print_error(error_text(_system_error(error)))
             _show_failed_window(args, error, "")
         return FAILED
-    except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
+    except Exception as error:  # noqa: BLE001 - the last line of defense: it is logged, and said in one line
         log_place = tr("The log is in {folder}.", folder=_log_unexpected_error(args, error))
         what = tr("Something went wrong ({error}).", error=f"{type(error).__name__}: {error}")
         _print_error(f"{what} {log_place}")

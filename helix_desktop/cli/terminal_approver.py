@@ -77,7 +77,7 @@ def _prompt(question: Question) -> str:
 
 
 async def _read_line(terminal: int) -> str:
-    """Return the next line of a terminal; empty at its end. Cancelling leaves it to the thread's end."""
+    """Return the next line of a terminal; empty at its end. Canceling leaves it to the thread's end."""
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes] = loop.create_future()
 

@@ -78,13 +78,13 @@ class SettingsFile:
     async def save(self, settings: Settings) -> None:
         """Write the settings, off the calling thread. Raises HelixError.
 
-        Even if saves are cancelled or overtake each other, the newest settings are written last.
+        Even if saves are canceled or overtake each other, the newest settings are written last.
         """
         self._newest = settings
         await asyncio.to_thread(self._write_newest)
 
     async def flush(self) -> None:
-        """Write what a cancelled save did not write. Raises HelixError."""
+        """Write what a canceled save did not write. Raises HelixError."""
         await asyncio.to_thread(self._write_newest)
 
     def _write_newest(self) -> None:

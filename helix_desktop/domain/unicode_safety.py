@@ -8,7 +8,7 @@ import unicodedata
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters and marks by category, yet drawn as nothing (Unicode: Default_Ignorable_Code_Point; blank Braille).
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0")
-# U+FE0E and U+FE0F are left out: they only choose between text and colour.
+# U+FE0E and U+FE0F are left out: they only choose between text and color.
 _BLANK_RANGES = (("\ufe00", "\ufe0d"), ("\ufff0", "\ufff8"), ("\U000e0000", "\U000e0fff"))
 _PLAIN = frozenset("\n\t")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

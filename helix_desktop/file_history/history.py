@@ -37,7 +37,7 @@ class WorkspaceFileHistory:
     """The file history of one workspace, for asyncio: see the port of that name.
 
     The files are opened at the first use. One thread does everything, in the order of the calls; what it
-    began is done to its end, even if the task that waits for it is cancelled.
+    began is done to its end, even if the task that waits for it is canceled.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class FileHistoryStorage:
         )
 
     async def preview(self, redaction: Redaction, on_progress: OnProgress = no_progress) -> RedactionMatches:
-        """Return where a secret is; changes nothing. Cancelling ends it soon."""
+        """Return where a secret is; changes nothing. Canceling ends it soon."""
         return await self._run_long(
             lambda database, report: HistoryRedaction(database, redaction).preview(report),
             RedactionMatches(),
@@ -108,7 +108,7 @@ class FileHistoryStorage:
         return await self._run(read, None)
 
     async def check(self, on_progress: OnProgress = no_progress) -> FileHistoryCheck:
-        """Check everything. Cancelling ends it soon."""
+        """Check everything. Canceling ends it soon."""
         return await self._run_long(check_history, FileHistoryCheck(), on_progress)
 
     async def repair(self, found: FileHistoryCheck) -> None:
@@ -130,16 +130,16 @@ class FileHistoryStorage:
     async def _run_long(
         self, work: Callable[[FileHistoryDatabase, OnProgress], T], without: T, on_progress: OnProgress
     ) -> T:
-        """Run what reports its progress, which is where it ends when it is cancelled."""
-        loop, is_cancelled = asyncio.get_running_loop(), threading.Event()
+        """Run what reports its progress, which is where it ends when it is canceled."""
+        loop, is_canceled = asyncio.get_running_loop(), threading.Event()
 
         def report(done: int, total: int) -> None:
-            if is_cancelled.is_set():
+            if is_canceled.is_set():
                 raise asyncio.CancelledError
             loop.call_soon_threadsafe(on_progress, done, total)
 
         try:
             return await self._run(lambda database: work(database, report), without)
         except asyncio.CancelledError:
-            is_cancelled.set()
+            is_canceled.set()
             raise

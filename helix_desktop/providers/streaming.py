@@ -84,7 +84,7 @@ class StreamedModel:
         """Yield deltas as they arrive and a `ModelResponse` last. `RetryScheduled.attempt` counts from 2.
 
         Raises ModelUnreachable, ModelRequestRejected, ContextWindowExceeded, InvalidModelResponse. Closing
-        the iterator, or cancelling the task, closes the connection.
+        the iterator, or canceling the task, closes the connection.
         """
         exchange = self._dialect.exchange(request)
         retry_state, variants = RetryState(self._retry_policy), 0

@@ -102,7 +102,7 @@ class TiktokenCounter:
         try:
             return await asyncio.to_thread(self._count_all, encoding, tuple(texts), stopped)
         finally:
-            # A cancelled count must not keep its thread, and the exit, waiting.
+            # A canceled count must not keep its thread, and the exit, waiting.
             stopped.set()
 
     async def _loaded_encoding(self) -> tiktoken.Encoding:

@@ -52,7 +52,7 @@ async def export_to_folder(
 ) -> None:
     """Write contents into the folder `done.place`; what is there already stays as it is.
 
-    Raises HelixError if it cannot be written, StoreError. What was written before it was cancelled stays.
+    Raises HelixError if it cannot be written, StoreError. What was written before it was canceled stays.
     """
     await _export(store, digests, _Folder(done.place), done, on_progress)
 
@@ -62,7 +62,7 @@ async def export_to_zip(
 ) -> None:
     """Write contents into a new zip at `done.place`, in place of a file there once it is complete.
 
-    Raises as `export_to_folder` does; then, and when it is cancelled, no zip is left.
+    Raises as `export_to_folder` does; then, and when it is canceled, no zip is left.
     """
     part = done.place.with_name(f".{done.place.name}.{os.getpid()}.part")
     with _as_save_error(done.place):
@@ -185,7 +185,7 @@ class _Zip:
     def __init__(self, path: Path) -> None:
         self._zip = zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED)
         self._names: set[str] = set()
-        self._lock = threading.Lock()  # a cancelled export may close it while a thread still writes
+        self._lock = threading.Lock()  # a canceled export may close it while a thread still writes
 
     def add(self, name: str, data: bytes, time_ms: int) -> str:
         """Write a file. Raises OSError."""

@@ -69,7 +69,7 @@ class FileIndex:
         """
         if self._output is None:
             await self.refresh()
-        async with self._search_lock:  # a search that was cancelled while it waited never takes the processor
+        async with self._search_lock:  # a search that was canceled while it waited never takes the processor
             return await asyncio.to_thread(self._paths.search, query, limit, recent)
 
     async def kind(self, path: str) -> Literal["file", "folder"] | None:

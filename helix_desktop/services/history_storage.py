@@ -57,7 +57,7 @@ class WorkspaceHistoryStorage:
         return await self._storage.clean_up(await self._gone(), self.quota)
 
     async def check(self, on_progress: OnProgress = no_progress) -> FileHistoryCheck:
-        """Check everything; changes nothing. Cancelling ends it soon."""
+        """Check everything; changes nothing. Canceling ends it soon."""
         return await self._storage.check(on_progress)
 
     async def repair(self, found: FileHistoryCheck) -> None:

@@ -100,7 +100,7 @@ class MessageSearch:
         """Yield messages with all of the normalized words, session by session, at most `limit`, newest first.
 
         A session that cannot be read is left out, and in `unread`. Ends between two steps when the caller is
-        cancelled.
+        canceled.
         """
         self.unread = set()
         for session in self._sessions:
@@ -114,7 +114,7 @@ class MessageSearch:
                 self.unread.add(session.summary.id)
                 continue
             finally:
-                stop_event.set()  # cancelling does not end a thread
+                stop_event.set()  # canceling does not end a thread
             if found:
                 where = (session.workspace_id, session.summary.id)
                 yield [

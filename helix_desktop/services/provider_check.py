@@ -72,7 +72,7 @@ class ProviderCheck:
         self._steps: dict[CheckStepName, CheckStep] = {step.name: step for step in UNTESTED_STEPS}
 
     async def run(self) -> bool:
-        """Run all steps; return True if none failed. Cancelling ends the call under way."""
+        """Run all steps; return True if none failed. Canceling ends the call under way."""
         if not await self._check_reach():
             self._skip(text("An earlier step failed."))
         elif self._model is None:

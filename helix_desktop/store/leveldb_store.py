@@ -133,7 +133,7 @@ class LevelDbStore(StoreSearch):
     async def commit(self, commit: Commit) -> None:
         """Store all of it, or nothing, durably; return when it would survive a power cut.
 
-        If cancelled, it is stored completely or not at all. Raise StoreWriteFailed, ContentTooLarge,
+        If canceled, it is stored completely or not at all. Raise StoreWriteFailed, ContentTooLarge,
         StoreClosed; ValueError if the events leave a gap, or something names a content that is not stored.
         """
         self._check_open()

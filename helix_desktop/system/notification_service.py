@@ -8,7 +8,7 @@ from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from helix_desktop.system.task_scope import raise_if_cancelled
+from helix_desktop.system.task_scope import raise_if_canceled
 
 if TYPE_CHECKING:
     from jeepney import Message
@@ -45,7 +45,7 @@ class NotificationService(Generic[T]):
         self._queue.put_nowait(None)
 
     async def run(self) -> None:
-        """Show what is to be shown and listen for clicks, until cancelled.
+        """Show what is to be shown and listen for clicks, until canceled.
 
         Raises OSError if there is no session bus, no such service, or no longer one.
         """
@@ -61,7 +61,7 @@ class NotificationService(Generic[T]):
                     await Proxy(message_bus, router).AddMatch(clicks)
                     await self._serve(router)
         except (DBusErrorResponse, RouterClosed, EOFError, *_ROUTER_FAILURES) as error:
-            raise_if_cancelled()  # the router fails if a call is canceled in the moment of its reply
+            raise_if_canceled()  # the router fails if a call is canceled in the moment of its reply
             raise OSError(f"no notification service: {error!r}") from error
         finally:
             self._queue = asyncio.Queue()

@@ -11,8 +11,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def raise_if_cancelled() -> None:
-    """Raise CancelledError if the current task was cancelled and something it awaited hid that.
+def raise_if_canceled() -> None:
+    """Raise CancelledError if the current task was canceled and something it awaited hid that.
 
     A task group whose child fails in the moment of the cancellation raises that failure instead (until Python
     3.13), and libraries do the like: a loop that goes on after failures would never end.
@@ -33,7 +33,7 @@ class TaskScope:
     def start(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         """Run `coroutine` as a task of this scope; a failure goes to the log and to `on_error`.
 
-        After the scope was closed for good the task is cancelled before its first step: its data is gone.
+        After the scope was closed for good the task is canceled before its first step: its data is gone.
         """
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         if self._closed:
@@ -51,7 +51,7 @@ class TaskScope:
             self._on_error(error)
 
     async def close(self, for_good: bool = False) -> None:
-        """Cancel all tasks and wait for their end; with `for_good` later tasks are cancelled at once."""
+        """Cancel all tasks and wait for their end; with `for_good` later tasks are canceled at once."""
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:

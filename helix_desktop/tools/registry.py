@@ -42,7 +42,7 @@ class ToolRegistry:
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call; `on_output` gets its output. Raises ToolError with the text for the agent.
 
-        Cancelling ends what was started; with the message STOPPED or TURN_ENDED, the result may be the
+        Canceling ends what was started; with the message STOPPED or TURN_ENDED, the result may be the
         output so far.
         """
         tool = self._find(call)

@@ -47,7 +47,7 @@ async def kill_a_turn(cli: Cli, message: str, rng: random.Random, *words: str) -
             output += line
             if b'"kind":"turn-ended"' in line or not line:
                 break
-        await asyncio.sleep(rng.uniform(0.0, 0.03))  # the moment itself, no synchronisation
+        await asyncio.sleep(rng.uniform(0.0, 0.03))  # the moment itself, no synchronization
         if process.returncode is None:
             process.kill()
         output += await asyncio.to_thread(stdout.read)

@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ROOT / "helix_desktop"
 FORBIDDEN_NAMES = Path(__file__).with_name("forbidden_names.txt")
+BRITISH_SPELLINGS = Path(__file__).with_name("british_spellings.txt")
 
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 60
 
@@ -217,6 +218,48 @@ def _allowed_names() -> dict[str, int]:
             word, count, _reason = text.split(maxsplit=2)
             allowed[word] = int(count)
     return allowed
+
+
+def british_spellings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line of each British spelling, and the word with what to write instead."""
+    for pattern, american in _spellings():
+        for hit in pattern.finditer(text):
+            yield text.count("\n", 0, hit.start()) + 1, f"{hit.group()}: write {american}"
+
+
+@cache
+def _spellings() -> tuple[tuple[re.Pattern[str], str], ...]:
+    lines = BRITISH_SPELLINGS.read_text(encoding="utf-8").splitlines()
+    rules = (line.rsplit(" | ", 1) for line in lines if line and not line.startswith("#"))
+    return tuple((re.compile(pattern, re.IGNORECASE), american) for pattern, american in rules)
+
+
+def test_spelling_is_american() -> None:
+    """In product and tests; their data files are of others, or stored formats."""
+    assert not [
+        f"{path.relative_to(ROOT)}:{line} {found}"
+        for path in sources("helix_desktop", "tests")
+        if path != Path(__file__)
+        for line, found in british_spellings(path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_a_british_spelling_is_found_in_any_kind_of_name() -> None:
+    """And what a library spells so is not."""
+    british = [
+        "is_cancelled",
+        "raise_if_cancelled()",
+        "NEIGHBOUR",
+        "Summariser",
+        "tokenised",
+        "#colour",
+        "x.centre",
+    ]
+    assert [[line for line, _ in british_spellings(f"\n{name}")] for name in british] == [[2]] * len(british)
+    american = (
+        'is_canceled task.cancelled() CancelledError "notifications/cancelled" "licences" raise precise'
+    )
+    assert not list(british_spellings(american))
 
 
 def test_a_forbidden_name_is_found_at_every_binding() -> None:

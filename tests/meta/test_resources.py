@@ -49,7 +49,7 @@ def test_every_icon_is_named_in_the_code() -> None:
     assert {icon for icon in icons if f'"{icon}"' not in code} == set()
 
 
-def test_tinted_icons_follow_the_text_colour() -> None:
+def test_tinted_icons_follow_the_text_color() -> None:
     """Every icon but the app's own is drawn in currentColor, so that a theme can tint it."""
     for icon in sorted((resources_dir() / "icons").glob("*.svg")):
         if icon.name != "helix.svg":

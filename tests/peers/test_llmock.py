@@ -95,11 +95,11 @@ def failure(status: int, **more: Any) -> Behavior:
 
 
 async def ask(
-    rig: PeerRig, server: LlMock, *behaviours: Behavior, words: str = ""
+    rig: PeerRig, server: LlMock, *behaviors: Behavior, words: str = ""
 ) -> tuple[TurnEnded, list[dict[str, Any]]]:
-    """A turn that meets these behaviours; how it ended, and the requests it took."""
+    """A turn that meets these behaviors; how it ended, and the requests it took."""
     before = len(server.requests())
-    server.expect(*behaviours)
+    server.expect(*behaviors)
     # The texts differ from case to case: a request like a previous one would count as its retry.
     ended = await rig.run_turn(f"What is in this project? Case {before}. {words}")
     await rig.assert_consistent()

@@ -85,7 +85,7 @@ class ScriptedTools:
         self.started, self.gate = asyncio.Event(), asyncio.Event()
         self._real_tools = ToolRegistry([AskUser()], resources_dir() / "prompts" / "tools")
         self.executed_calls: list[str] = []
-        self.cancelled_calls: list[str] = []
+        self.canceled_calls: list[str] = []
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
         """Return what is asked: `ask` needs a yes, `forbidden` is always denied, `broken` fails.
@@ -148,11 +148,11 @@ class ScriptedTools:
         self.started.set()
         try:
             await self.gate.wait()
-        except asyncio.CancelledError as cancelled:
-            self.cancelled_calls.append(call.id)
+        except asyncio.CancelledError as canceled:
+            self.canceled_calls.append(call.id)
             if ends_slowly:
                 await self.gate.wait()
-            elif not (has_output and cancelled.args == (TURN_ENDED,)):
+            elif not (has_output and canceled.args == (TURN_ENDED,)):
                 raise
 
 

@@ -12,7 +12,7 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def png(width: int, height: int, seed: int = 0) -> bytes:
-    """A PNG of one colour, which any program can open."""
+    """A PNG of one color, which any program can open."""
     line = b"\0" + bytes([seed % 256, 80, 160]) * width
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = zlib.compress(line * height)

@@ -165,7 +165,7 @@ class ChangeRecorder:
         """
         if self._history is None or request is None or not request.may_change_files:
             return ()
-        self._open_calls[call.id] = None  # first: the history may know it even if this is cancelled
+        self._open_calls[call.id] = None  # first: the history may know it even if this is canceled
         mark = CallMark(
             self._session.id,
             call.id,

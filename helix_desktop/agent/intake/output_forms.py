@@ -34,7 +34,7 @@ class OutputForms:
     async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
 
-        Cancelling changes nothing. What an extract cost that is not used is recorded. Raises
+        Canceling changes nothing. What an extract cost that is not used is recorded. Raises
         OutputFormUnavailable if it cannot have that form, StoreError if its bytes cannot be read, ModelError
         if no model wrote the extract.
         """

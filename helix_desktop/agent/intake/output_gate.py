@@ -62,7 +62,7 @@ class IntakeGate:
 
         It is the policy's; a model that took longer for its answers in this session gets more, bounded.
 
-        On any error, each output is recorded as a preview. Cancelling records only what the calls cost:
+        On any error, each output is recorded as a preview. Canceling records only what the calls cost:
         ending the turn then records the held previews.
         """
         if not batch:

@@ -20,7 +20,7 @@ class Model(Protocol):
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Call the model; yield deltas as they arrive and a `ModelResponse` last.
 
-        Raises ModelError. Closing the generator or cancelling the task ends the call.
+        Raises ModelError. Closing the generator or canceling the task ends the call.
         """
         ...
 

@@ -51,7 +51,7 @@ class StoreHealth(Protocol):
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Check every content and row; `on_progress` is called with contents verified and their total.
 
-        Other calls are served meanwhile. Cancelling ends it soon. Damage is repaired at the next opening.
+        Other calls are served meanwhile. Canceling ends it soon. Damage is repaired at the next opening.
         """
         ...
 

@@ -36,7 +36,7 @@ class Tools(Protocol):
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
 
-        Cancelling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
+        Canceling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
         """
         ...
 

@@ -90,8 +90,8 @@ class SubagentRunner:
         self._session, self._scope, self._factory = session, scope, factory
         self._running: dict[str, SubagentMonitor] = {}
         self._slots = asyncio.Semaphore(MAX_PARALLEL_SUBAGENTS)
-        self.cancelled_as: TurnOutcome = (
-            "stopped"  # the outcome of cancelled subagents; closing the app sets "interrupted"
+        self.canceled_as: TurnOutcome = (
+            "stopped"  # the outcome of canceled subagents; closing the app sets "interrupted"
         )
 
     async def run(
@@ -107,7 +107,7 @@ class SubagentRunner:
 
         While MAX_PARALLEL_SUBAGENTS run, it waits for a slot and reports "queued".
 
-        Cancelling stops the subagent, and ends once its log is closed; with the message STOPPED or
+        Canceling stops the subagent, and ends once its log is closed; with the message STOPPED or
         TURN_ENDED, what it did until then is the result. Raises SubagentFailed with the session of its log;
         ToolError without a task, or where subagents are not allowed; StoreError.
         """
@@ -123,8 +123,8 @@ class SubagentRunner:
                 if monitor.should_run:
                     await subagent.start(task)
                     await monitor.ended.wait()
-        except asyncio.CancelledError as cancelled:
-            if not subagent.session.log or cancelled.args not in ((STOPPED,), (TURN_ENDED,)):
+        except asyncio.CancelledError as canceled:
+            if not subagent.session.log or canceled.args not in ((STOPPED,), (TURN_ENDED,)):
                 raise
         finally:
             release = self._scope.start(self._release(factory, monitor), f"subagent {subagent.session.id}")
@@ -184,7 +184,7 @@ class SubagentRunner:
         await factory.release(subagent.session.id)
 
     async def _end(self, subagent: SubagentConversation) -> None:
-        await (subagent.stop() if self.cancelled_as == "stopped" else subagent.close())
+        await (subagent.stop() if self.canceled_as == "stopped" else subagent.close())
 
     async def stop(self) -> None:
         """Stop all running subagents; return once their logs are closed."""

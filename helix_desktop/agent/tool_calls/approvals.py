@@ -66,12 +66,12 @@ class InteractiveApprover:
         self._asks: dict[tuple[str, str], UserAsk] = {}
 
     async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply | None:
-        """Wait for `answer`; None if a rule or the mode may decide now. Cancelling removes the request."""
+        """Wait for `answer`; None if a rule or the mode may decide now. Canceling removes the request."""
         reply: ApprovalReply | None = await self._wait(session_id, request)
         return reply
 
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
-        """Wait for `answer`. Cancelling removes the question."""
+        """Wait for `answer`. Canceling removes the question."""
         reply: QuestionReply = await self._wait(session_id, question)
         return reply
 

@@ -93,7 +93,7 @@ class ToolRunner:
     async def run_calls(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
         """Record an answer to each call; return once all have one.
 
-        Cancelling stops what runs; what came of its output until then is recorded. No output is recorded
+        Canceling stops what runs; what came of its output until then is recorded. No output is recorded
         while `rewrites` are being made.
         """
         self.running_calls.begin_step()

@@ -58,7 +58,7 @@ class RunningCalls:
     async def run(self, running: RunningCall, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
         """Await a call's work. Raises what it raises; ToolError if it was stopped without a result.
 
-        Cancelling ends the work. If it has a result even so, that is returned, and the call `is_cut_off`.
+        Canceling ends the work. If it has a result even so, that is returned, and the call `is_cut_off`.
         """
         if self._is_step_stopped:
             work.close()
@@ -102,24 +102,24 @@ class RunningCalls:
 
 
 async def run_to_end(work: Coroutine[Any, Any, None], on_cancel: Callable[[], object]) -> None:
-    """Await work to its end, also when cancelled: each cancel calls `on_cancel`, and is raised afterwards.
+    """Await work to its end, also when canceled: each cancel calls `on_cancel`, and is raised afterwards.
 
     Raises what the work raises.
     """
     task = asyncio.create_task(work)  # noqa: TID251 - awaited here, whatever happens
-    is_cancelled = await _wait_for_end(task, on_cancel)
+    is_canceled = await _wait_for_end(task, on_cancel)
     task.result()
-    if is_cancelled:
+    if is_canceled:
         raise asyncio.CancelledError
 
 
 async def _wait_for_end(task: asyncio.Task[Any], on_cancel: Callable[[], object]) -> bool:
     """Wait until a task has ended; each cancel meanwhile calls `on_cancel`. Return True if one came."""
-    is_cancelled = False
+    is_canceled = False
     while not task.done():
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
-            is_cancelled = True
+            is_canceled = True
             on_cancel()
-    return is_cancelled
+    return is_canceled

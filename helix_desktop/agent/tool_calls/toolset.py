@@ -48,7 +48,7 @@ class Toolset:
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
 
-        Cancelling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
+        Canceling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
         """
         return await self._source_for(call).run(call, on_output)
 

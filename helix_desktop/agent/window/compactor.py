@@ -153,7 +153,7 @@ class Compactor:
 
         It may free little, or nothing: its figures say so, and the user decides. One that `is_whole` is for
         another session. With `rerun_seq`, the active handover, it takes the place of that one. Raises
-        CompactionRefused if one is being written already. What a draft spent that is cancelled is recorded.
+        CompactionRefused if one is being written already. What a draft spent that is canceled is recorded.
         """
         self.require_idle()
         self.is_drafting, self._summarizer.spent = True, Spending()
@@ -204,7 +204,7 @@ class Compactor:
         return await checked_handover(self._runtime, edited, await asyncio.to_thread(covered_facts, covered))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
-        self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
+        self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
         self._runtime.session.publish(CompactionProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
@@ -286,7 +286,7 @@ class Compactor:
             result = await self._summarizer.summarize(
                 task,
                 lambda text: accept_sections(parse_handover(text, sources), source, text),
-                lambda text: self._publish_phase("summarise", text),
+                lambda text: self._publish_phase("summarize", text),
                 self._on_estimate,
             )
             if result.value is not None:

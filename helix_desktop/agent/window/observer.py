@@ -86,7 +86,7 @@ class Observer:
     ) -> bool:
         """Observe or refine a range, or only place pending ones without one. Return True on success.
 
-        A refusal is recorded with its reason and changes nothing. Cancelling records only what was spent, a
+        A refusal is recorded with its reason and changes nothing. Canceling records only what was spent, a
         cost that `approve` rejects nothing. Manual observations are placed at once, and never fail for lack
         of a model: then they are extracted.
         """
@@ -129,7 +129,7 @@ class Observer:
         return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
-        self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
+        self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
         self._runtime.session.publish(ObservationProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
@@ -188,7 +188,7 @@ class Observer:
             lambda text: accept_observations(
                 observation_task.parse_observations(text, citable), source, text
             ),
-            lambda text: self._publish_phase("summarise", text),
+            lambda text: self._publish_phase("summarize", text),
             self._on_estimate,
         )
 

@@ -96,7 +96,7 @@ class Summarizer:
         """Return the parsed summary of a task: by the first model that fits it, in parts, or truncated.
 
         `parse` raises CompactionRefused for a useless text; `on_estimate` gets the cost estimate before the
-        first call, and may raise. Cancelling ends the running call.
+        first call, and may raise. Canceling ends the running call.
         """
         roles = self._runtime.roles
         attempt = _Attempt(self._runtime, parse, on_partial_text)

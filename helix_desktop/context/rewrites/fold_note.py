@@ -1,4 +1,4 @@
-"""Fold notes: the text of a folded range. Labelled as reference, in a form that cannot pass for a call."""
+"""Fold notes: the text of a folded range. Labeled as reference, in a form that cannot pass for a call."""
 
 from __future__ import annotations
 

@@ -397,7 +397,7 @@ def _masked_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:
 
 
 def user_text(event: UserSpoke, masked: bool = False) -> str:
-    """Return the mode note, the user's text, then what they attached, labelled.
+    """Return the mode note, the user's text, then what they attached, labeled.
 
     Images are text and hash when `masked`.
     """

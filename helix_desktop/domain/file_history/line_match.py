@@ -49,7 +49,7 @@ def place_groups(blocks: list[Block], old: Sequence[str], new: Sequence[str]) ->
 
 
 def _best_shift(lines: Sequence[str], start: int, end: int, up: int, down: int) -> int:
-    """Return by how many lines the group `start` to `end` moves; negative: towards the beginning."""
+    """Return by how many lines the group `start` to `end` moves; negative: toward the beginning."""
     first = start
     while start - first < up and lines[first - 1] == lines[end - 1 - (start - first)]:
         first -= 1

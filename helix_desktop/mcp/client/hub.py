@@ -195,7 +195,7 @@ class Hub:
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call at its server. Raises ToolError. Cancelling cancels it at the server."""
+        """Run a call at its server. Raises ToolError. Canceling cancels it at the server."""
         actor, tool = self._find_tool(call)
         return await actor.call_tool(tool.tool, call.arguments, on_output)
 

@@ -27,7 +27,7 @@ from helix_desktop.domain.translatable_text import (
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
-from helix_desktop.system.task_scope import raise_if_cancelled
+from helix_desktop.system.task_scope import raise_if_canceled
 
 _log = logging.getLogger(__name__)
 _text = TextContext("MCP")
@@ -116,14 +116,14 @@ class ServerActor:
         self._lacks_secret = False
 
     async def run(self) -> None:
-        """Connect, and again whenever the connection is lost, until cancelled."""
+        """Connect, and again whenever the connection is lost, until canceled."""
         failures = 0
         self._known_tools = frozenset((*self.config.known_tools, *(tool.tool for tool in self.tools)))
         loop = asyncio.get_running_loop()
         while True:
             started_at_s = loop.time()
             reason = await self._connect()
-            raise_if_cancelled()
+            raise_if_canceled()
             failures = 1 if loop.time() - started_at_s > _STABLE_AFTER_S else failures + 1
             may_retry = failures < _MAX_ATTEMPTS and not self._lacks_secret
             delay_s = (
@@ -274,7 +274,7 @@ class ServerActor:
         self._on_change()
 
     async def call_tool(self, tool: str, arguments: str, on_output: OutputCallback) -> ToolResult:
-        """Call a tool. Raises ToolError; cancelling cancels the call at the server too."""
+        """Call a tool. Raises ToolError; canceling cancels the call at the server too."""
         args = _parse_arguments(arguments)
         if self._check:
             await asyncio.wait([self._check])
@@ -318,7 +318,7 @@ class ServerActor:
         except TimeoutError:
             raise ToolError(
                 f"{tool} did not answer.",
-                f"The MCP server {self.config.name} gave no sign of life for {quiet_s} s; it was cancelled.",
+                f"The MCP server {self.config.name} gave no sign of life for {quiet_s} s; it was canceled.",
                 "Try it with less to do, or go on without it.",
             ) from None
         except ToolError:

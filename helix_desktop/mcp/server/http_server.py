@@ -30,7 +30,7 @@ _BEARER = b"bearer "
 
 
 async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until cancelled; `on_ready` gets the URL. `port` 0 takes a free one.
+    """Serve until canceled; `on_ready` gets the URL. `port` 0 takes a free one.
 
     Raises InvalidInput if the port is taken.
     """
@@ -43,7 +43,7 @@ async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: C
             timeout_graceful_shutdown=_SHUTDOWN_S,
         )
         http_server = _EmbeddedServer(config)
-        await _serve_until_cancelled(http_server, listener, lambda: on_ready(f"http://{HOST}:{port}{PATH}"))
+        await _serve_until_canceled(http_server, listener, lambda: on_ready(f"http://{HOST}:{port}{PATH}"))
 
 
 def guarded_app(server: Server[Any], token: str, port: int) -> ASGIApp:
@@ -100,10 +100,10 @@ class _EmbeddedServer(uvicorn.Server):
             self.is_ready.set()
 
 
-async def _serve_until_cancelled(
+async def _serve_until_canceled(
     server: _EmbeddedServer, listener: socket.socket, on_ready: Callable[[], None]
 ) -> None:
-    """Serve until cancelled, or until `on_ready` fails; its error is raised as it is."""
+    """Serve until canceled, or until `on_ready` fails; its error is raised as it is."""
     loop = asyncio.get_running_loop()
     serving = loop.create_task(server.serve([listener]), name="loopback MCP endpoint")
     serving.add_done_callback(lambda _: server.is_ready.set())

@@ -174,7 +174,7 @@ class PolicyReplayWorker:
     async def _send(self, request: Request | None = None) -> None:
         """Send what the process does not have of the session, and a request.
 
-        What was begun goes on when the caller is cancelled: a thread would write into what comes next.
+        What was begun goes on when the caller is canceled: a thread would write into what comes next.
         """
         await asyncio.shield(self._scope.start(self._send_whole(request), "send to policy replays"))
 

@@ -56,7 +56,7 @@ class LazyStore:
 
     async def close(self) -> None:
         """Close the store now."""
-        async with self._lock:  # first: one that is being closed must not be cancelled midway
+        async with self._lock:  # first: one that is being closed must not be canceled midway
             await self._release()
         await self._scope.close()
 

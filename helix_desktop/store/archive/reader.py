@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The work was cancelled."""
+    """The work was canceled."""
 
 
 class ArchivedContent(msgspec.Struct, frozen=True):

@@ -65,7 +65,7 @@ class LevelDbHealth:
         return self.damage_notifier.listen(listener)
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
-        """Check everything, in slices between which others are served; if cancelled, end after a slice.
+        """Check everything, in slices between which others are served; if canceled, end after a slice.
 
         Damage to rows other than contents is repaired at the next opening.
         """

@@ -123,7 +123,7 @@ class OwnerConnection(asyncio.Protocol):
             self._report_progress(head.id, frame)
             return True
         pending = self._pending_answers.get(head.id)
-        if pending is not None and not pending.done():  # nobody waits for a call that was cancelled
+        if pending is not None and not pending.done():  # nobody waits for a call that was canceled
             pending.set_result(frame)
         return True
 

@@ -47,7 +47,7 @@ class StoreServer:
     async def start(self, loopback: bool = LOOPBACK) -> None:
         """Listen, and write the address into the store's folder. Raise OSError."""
         remove_endpoint(self._folder)
-        # Not serving yet: if cancelled while it starts to, asyncio would lose the listening socket.
+        # Not serving yet: if canceled while it starts to, asyncio would lose the listening socket.
         if loopback:
             self._server = await asyncio.start_server(self._serve_client, "127.0.0.1", 0, start_serving=False)
             endpoint = OwnerEndpoint(self._secret, port=self._server.sockets[0].getsockname()[1])

@@ -188,7 +188,7 @@ class StoreSearch(ABC):
         try:
             return await asyncio.to_thread(find)
         finally:
-            stop_event.set()  # cancelling does not end a thread
+            stop_event.set()  # canceling does not end a thread
 
 
 def _next_batch(

@@ -45,7 +45,7 @@ class BulkAccess:
     async def read_snapshot(self, task: Callable[[StoreSnapshot], T]) -> T:
         """Return the result of `task` on a snapshot of the store, on a thread of its own, however long.
 
-        The snapshot's `stop_event` is set if the store closes or the caller is cancelled. Raise StoreClosed.
+        The snapshot's `stop_event` is set if the store closes or the caller is canceled. Raise StoreClosed.
         """
         if self._is_closed:
             raise store_errors.store_closed()

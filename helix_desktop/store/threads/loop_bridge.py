@@ -12,7 +12,7 @@ Outcome = tuple["asyncio.Future[Any]", object, Exception | None]
 
 
 class LoopBridge:
-    """Delivery to one event loop. A future that was cancelled meanwhile gets nothing."""
+    """Delivery to one event loop. A future that was canceled meanwhile gets nothing."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -35,7 +35,7 @@ class ReaderThreads:
         self._queue.put(task)
 
     def submit_async(self, loop_bridge: LoopBridge, task: Callable[[], T]) -> asyncio.Future[T]:
-        """Queue a task whose result is awaited. Cancelled before its turn, it does not run."""
+        """Queue a task whose result is awaited. Canceled before its turn, it does not run."""
         future: asyncio.Future[T] = loop_bridge.create_future()
 
         def run() -> None:

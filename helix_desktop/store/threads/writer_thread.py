@@ -30,7 +30,7 @@ P = TypeVar("P", bound=Waiter)
 class WriteJob(msgspec.Struct, Generic[P], frozen=True):
     """One caller's write: `stage` fills a batch, or raises and leaves nothing; `size` in bytes, approximate.
 
-    The writer completes `waiter` once the rows are durable. Cancelled before it is taken, the job is dropped
+    The writer completes `waiter` once the rows are durable. Canceled before it is taken, the job is dropped
     completely.
     """
 

@@ -148,7 +148,7 @@ async def run_process(
     """Run a program to its end, at most `timeout_s` seconds; output beyond `cap` bytes loses its middle.
 
     `on_output` gets the output while it arrives; `spill_path` is a new file for all of an output that is too
-    large. When the task is cancelled, or the time is over, the program and all it started are ended first; a
+    large. When the task is canceled, or the time is over, the program and all it started are ended first; a
     cancel with the message STOPPED or TURN_ENDED returns the output so far. Raises OSError when it cannot be
     started.
     """
@@ -184,11 +184,11 @@ async def _run(spec: ProcessSpec, timeout_s: float, watcher: _Watcher, env_tag: 
 async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
     try:
         done, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
-    except asyncio.CancelledError as cancelled:
+    except asyncio.CancelledError as canceled:
         endings: dict[tuple[object, ...], ProcessEnding] = {(STOPPED,): "stopped", (TURN_ENDED,): "cut off"}
-        if cancelled.args not in endings:
+        if canceled.args not in endings:
             raise
-        return endings[cancelled.args]
+        return endings[canceled.args]
     return "ended" if done else "late"
 
 

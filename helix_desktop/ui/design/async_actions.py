@@ -29,7 +29,7 @@ class AsyncActions:
     def start(self, coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Begin; returns at once."""
         task = self.scope.start(self._run_guarded(coroutine, self._bind_show_error()), name)
-        # Cancelled before its first step, the task would leave the coroutine inside it unawaited.
+        # Canceled before its first step, the task would leave the coroutine inside it unawaited.
         task.add_done_callback(lambda _: coroutine.close())
         return task
 

@@ -138,7 +138,7 @@ class TextInputDialog(TabsInReadingOrder, QDialog):
 
 
 async def exec_async(dialog: QDialog) -> bool:
-    """Open a dialog and wait until it is closed; true when it was accepted. A cancelled wait closes it."""
+    """Open a dialog and wait until it is closed; true when it was accepted. A canceled wait closes it."""
     done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def settle(result: int) -> None:
@@ -233,7 +233,7 @@ async def get_text(
 
 
 async def pick_folder(parent: QWidget, title: str, start: Path | None = None) -> Path | None:
-    """Let the user choose an existing folder, with the system's own dialog; None when cancelled."""
+    """Let the user choose an existing folder, with the system's own dialog; None when canceled."""
     dialog = QFileDialog(parent, title, str(start) if start else "")
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
@@ -243,7 +243,7 @@ async def pick_folder(parent: QWidget, title: str, start: Path | None = None) ->
 
 
 async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | None:
-    """Let the user choose an existing file of some kinds, as Qt writes them; None when cancelled.
+    """Let the user choose an existing file of some kinds, as Qt writes them; None when canceled.
 
     It starts in the folder that was chosen last in this window, else at home.
     """
@@ -254,14 +254,14 @@ async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | Non
 
 
 async def pick_open_files(parent: QWidget, title: str, name_filter: str, start: Path) -> list[Path]:
-    """Ask for existing files, in `start` at first, `name_filter` as Qt filters them; none when cancelled."""
+    """Ask for existing files, in `start` at first, `name_filter` as Qt filters them; none when canceled."""
     dialog = QFileDialog(parent, title, str(start), name_filter)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
     return [Path(path) for path in dialog.selectedFiles()] if await exec_async(dialog) else []
 
 
 async def pick_save_file(parent: QWidget, title: str, name: str, suffix: str = "") -> Path | None:
-    """Let the user choose where to save a file, with a name to start from; None when cancelled.
+    """Let the user choose where to save a file, with a name to start from; None when canceled.
 
     It starts in the folder that was chosen last in this window, else at home. A name that does not end in
     `suffix` gets it; where there is such a file, the dialog comes back, and asks whether to replace it.

@@ -1,4 +1,4 @@
-"""A labelled control with a note, or what is wrong, below it."""
+"""A labeled control with a note, or what is wrong, below it."""
 
 from __future__ import annotations
 

@@ -363,8 +363,8 @@ class Inspector(Themed, QWidget):
 
     def _scroll_to_current(self, rows: RequestList, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid() and rows.hasFocus():
-            centre = rows.mapTo(self._page, rows.visualRect(current).center())
-            self._scroll.ensureVisible(centre.x(), centre.y(), 0, 60)
+            center = rows.mapTo(self._page, rows.visualRect(current).center())
+            self._scroll.ensureVisible(center.x(), center.y(), 0, 60)
 
 
 def _icon_row(icon: str, color_token: str) -> tuple[QWidget, SelectableText]:

@@ -62,7 +62,7 @@ class _JobButton(PushButton):
 class _JobLine(QWidget):
     """Icon, text, progress bar, button."""
 
-    cancelled = Signal(str)
+    canceled = Signal(str)
     pause_requested = Signal(str, bool)
     """The job, and whether it is to pause or go on."""
 
@@ -106,7 +106,7 @@ class _JobLine(QWidget):
         if self._job.pause_action:
             self.pause_requested.emit(self._job.id, self._job.pause_action == "pause")
         else:
-            self.cancelled.emit(self._job.id)
+            self.canceled.emit(self._job.id)
 
 
 def _left_share(room: int, left: int, right: int) -> int:
@@ -200,7 +200,7 @@ class JobLines(Themed, QWidget):
 
     def _add(self, job: JobRow) -> None:
         line = _JobLine(job)
-        line.cancelled.connect(self.cancel_requested)
+        line.canceled.connect(self.cancel_requested)
         line.pause_requested.connect(self.pause_requested)
         retint(line, self._theme)
         line.setFixedHeight(scaled(STATUS_LINE_PX))

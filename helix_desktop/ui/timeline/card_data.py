@@ -12,7 +12,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, Placement
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 
-Phase: TypeAlias = Literal["read", "summarise", "check", "write"]
+Phase: TypeAlias = Literal["read", "summarize", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 PointKind: TypeAlias = Literal[
     "turn", "sweep", "fold", "observations", "handover", "form", "exclude", "undo", "redo", "failure"

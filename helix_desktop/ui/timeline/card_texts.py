@@ -188,7 +188,7 @@ def phase_text(phase: Phase) -> str:
     match phase:
         case "read":
             return tr("Read", "phase of a compaction: the history is read")
-        case "summarise":
+        case "summarize":
             return tr("Summarize")
         case "check":
             return tr("Check")

@@ -36,16 +36,16 @@ class JobRunner(QObject):
     async def run_cancellable(
         self, text: str, operation: Callable[[OnProgress], Awaitable[T]], on_cancel: str
     ) -> T | None:
-        """Run it as a job with progress; None when the user has cancelled it.
+        """Run it as a job with progress; None when the user has canceled it.
 
         `on_cancel` says what is kept then.
         """
         return await self._run(_Job(text, True, on_cancel), operation)
 
     async def run(self, text: str, operation: Callable[[OnProgress], Awaitable[T]]) -> T:
-        """Run it as a job that is shown once it reports progress, and that cannot be cancelled."""
+        """Run it as a job that is shown once it reports progress, and that cannot be canceled."""
         done = await self._run(_Job(text, False), operation)
-        assert done is not None  # only a cancelled job has no result
+        assert done is not None  # only a canceled job has no result
         return done
 
     async def _run(self, job: _Job, operation: Callable[[OnProgress], Awaitable[T]]) -> T | None:

@@ -33,7 +33,7 @@ async def serving(folder: Path, port: int = 0) -> AsyncIterator[int]:
 
 
 async def test_a_server_behind_a_url_is_called_and_reconnected(rig: McpRig, tmp_path: Path) -> None:
-    """Calls, progress and cancelling go over HTTP too; a server that was away is found again."""
+    """Calls, progress and canceling go over HTTP too; a server that was away is found again."""
     async with serving(tmp_path) as port:
         url = f"http://127.0.0.1:{port}/mcp"
         rig.secrets["Authorization"] = "Bearer very-secret"

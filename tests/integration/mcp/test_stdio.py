@@ -1,4 +1,4 @@
-"""Real servers over pipes: their tools are listed and called, cancelled, changed, and fail."""
+"""Real servers over pipes: their tools are listed and called, canceled, changed, and fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helix_desktop.domain.tools import ProgressText
 from tests.support.mcp.mcp_rig import McpRig, sdk_server
 
 
-async def test_a_server_is_greeted_called_cancelled_and_restarted(
+async def test_a_server_is_greeted_called_canceled_and_restarted(
     rig: McpRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Greet one server and call its tools, one after the other: it takes a second to start."""
@@ -28,7 +28,7 @@ async def test_a_server_is_greeted_called_cancelled_and_restarted(
     await check_progress(rig)
     await check_pictures_and_resources(rig)
     await check_failing_tool(rig)
-    await check_a_cancelled_call(rig, folder)
+    await check_a_canceled_call(rig, folder)
     await check_announced_tools(rig)
     await check_a_death_in_a_call(rig)
 
@@ -80,7 +80,7 @@ async def check_progress(rig: McpRig) -> None:
     assert not isinstance(unknown[0], ProgressText), "nobody knows how much there is"
 
 
-async def check_a_cancelled_call(rig: McpRig, folder: Path) -> None:
+async def check_a_canceled_call(rig: McpRig, folder: Path) -> None:
     """The server stops its work, and serves the next call."""
     begun = asyncio.Event()
     call = asyncio.get_running_loop().create_task(

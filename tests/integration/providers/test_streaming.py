@@ -1,4 +1,4 @@
-"""Streaming models of every dialect against a real local server: answers, faults, retries, cancelling."""
+"""Streaming models of every dialect against a real local server: answers, faults, retries, canceling."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ class TestRetries:
         assert isinstance(arrivals[0], RetryScheduled)
         assert "slow down" in arrivals[0].reason
 
-    async def test_retry_after_is_honoured(self, rig: Rig) -> None:
+    async def test_retry_after_is_honored(self, rig: Rig) -> None:
         replies = [api_error(429, "slow", headers={"retry-after": text}) for text in ("7", "200")]
         async with rig.serving(*replies, text_reply("ok")) as server:
             await collect_stream(rig.model(server), QUESTION)
@@ -397,11 +397,11 @@ class _EndlessSleeps(SleepRecorder):
         await asyncio.Event().wait()
 
 
-class TestCancelling:
+class TestCanceling:
     @pytest.mark.parametrize(
         "parts", [(Hang(),), (Text("a"), Hang()), (KeepAlives(),)], ids=["before", "in", "idle"]
     )
-    async def test_a_cancelled_call_ends_at_once_and_closes_its_connection(
+    async def test_a_canceled_call_ends_at_once_and_closes_its_connection(
         self, rig: Rig, parts: tuple[Any, ...]
     ) -> None:
         """In order: the user's stop, the call's end a few loop iterations later, the server's notice.
@@ -425,7 +425,7 @@ class TestCancelling:
         assert order == ["stopped", "ended", "noticed"]
         assert ended_after <= MAX_ROUNDS
 
-    async def test_a_call_can_be_cancelled_while_it_waits_for_a_retry(self, rig: Rig) -> None:
+    async def test_a_call_can_be_canceled_while_it_waits_for_a_retry(self, rig: Rig) -> None:
         sleeps = _EndlessSleeps()
         tired = Rig(rig.dialect, rig.http, sleeps)
         async with rig.serving(api_error(503, "busy")) as server, asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""Many concurrent callers: close waits, a cancelled call is atomic, nothing crashes, no thread leaks."""
+"""Many concurrent callers: close waits, a canceled call is atomic, nothing crashes, no thread leaks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_calls_that_race_with_close_succeed_or_raise_closed(tmp_path: Path
         await store.close()
 
 
-async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: Path) -> None:
+async def test_a_canceled_commit_is_stored_completely_or_not_at_all(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     complete = none = 0
     for number in range(80):
@@ -85,7 +85,7 @@ async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: P
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        # Written in order: once this is acknowledged, the cancelled one was written or dropped.
+        # Written in order: once this is acknowledged, the canceled one was written or dropped.
         await store.commit(Commit("other", recalls=[]))
         await store.save_draft("other", str(number))
         events = await store.events(session_id)
@@ -126,7 +126,7 @@ async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: 
     await store.close()
 
 
-async def test_a_cancelled_open_leaves_nothing_open(tmp_path: Path) -> None:
+async def test_a_canceled_open_leaves_nothing_open(tmp_path: Path) -> None:
     for turns in range(6):
         task = asyncio.ensure_future(LevelDbStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test owns its tasks
         for _ in range(turns):

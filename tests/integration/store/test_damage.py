@@ -34,7 +34,7 @@ from tests.support.store.damage import compact_tables, database_files, flip_bit_
 
 # Incompressible, so that its bytes are in the file unchanged.
 BODY = random.Random(1).randbytes(5000)
-NEIGHBOUR = random.Random(2).randbytes(5000)
+NEIGHBOR = random.Random(2).randbytes(5000)
 
 
 async def opened(folder: Path) -> LevelDbStore:
@@ -54,7 +54,7 @@ async def stored(folder: Path, *bodies: bytes) -> None:
 
 
 async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path) -> None:
-    await stored(tmp_path, BODY, NEIGHBOUR)
+    await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
     store = await opened(tmp_path)
@@ -66,7 +66,7 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
         damaged = quarantined.read_bytes()
         assert len(damaged) > len(BODY)
         assert BODY[:100] in damaged
-        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        assert await store.get(digest_of(NEIGHBOR)) == NEIGHBOR
         before = await store.entry(digest)
 
         await store.commit(Commit("s", contents=[make_content(BODY)]))
@@ -82,7 +82,7 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
 
 
 async def test_damage_that_refuses_writes_is_named_and_repaired_at_the_next_opening(tmp_path: Path) -> None:
-    await stored(tmp_path, BODY, NEIGHBOUR)
+    await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     store = await opened(tmp_path)
     await store.save_draft("s", "before")
@@ -92,14 +92,14 @@ async def test_damage_that_refuses_writes_is_named_and_repaired_at_the_next_open
     await store.close()
     store = await opened(tmp_path)
     await store.save_draft("s", "typed")
-    assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+    assert await store.get(digest_of(NEIGHBOR)) == NEIGHBOR
     await store.close()
 
 
 async def test_a_read_during_a_repair_is_not_quarantined_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await stored(tmp_path, BODY, NEIGHBOUR)
+    await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
     store = await opened(tmp_path)
@@ -123,7 +123,7 @@ async def test_a_read_during_a_repair_is_not_quarantined_again(
 
 
 async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path) -> None:
-    await stored(tmp_path, BODY, NEIGHBOUR)
+    await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
     warnings: list[str] = []
     store = await opened(tmp_path)
@@ -133,7 +133,7 @@ async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path)
         for _ in range(3):
             with pytest.raises(ContentDamaged):
                 await store.get(digest_of(BODY))
-        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        assert await store.get(digest_of(NEIGHBOR)) == NEIGHBOR
         assert len(warnings) == 2
         assert digest_of(BODY) in warnings[0]
         quarantined = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
@@ -159,10 +159,10 @@ async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path)
 
 async def test_damage_that_could_not_be_quarantined_is_repaired_too(tmp_path: Path) -> None:
     """Only reading detects that a valid row has other bytes; the disk accepts no copy of it."""
-    await stored(tmp_path, BODY, NEIGHBOUR)
+    await stored(tmp_path, BODY, NEIGHBOR)
     digest = digest_of(BODY)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.put(keys.content(digest), db.get(keys.content(digest_of(NEIGHBOUR))))
+    db.put(keys.content(digest), db.get(keys.content(digest_of(NEIGHBOR))))
     db.close()
     store = await opened(tmp_path)
     shutil.rmtree(tmp_path / "quarantine")
@@ -226,7 +226,7 @@ async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path
 async def test_a_damaged_record_hides_neither_its_content_nor_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await stored(tmp_path, BODY, NEIGHBOUR)
+    await stored(tmp_path, BODY, NEIGHBOR)
     digest = digest_of(BODY)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     record = db.get(keys.record(digest))
@@ -261,8 +261,8 @@ def quarantined_lines(report: RepairReport) -> list[RecordedEvent]:
 
 @pytest.mark.parametrize("how", ["flipped", "deleted"])
 async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_path: Path, how: str) -> None:
-    events = [tool_answer_event(1, BODY), tool_answer_event(2, NEIGHBOUR), tool_answer_event(3, BODY)]
-    await stored(tmp_path, BODY, NEIGHBOUR, BODY)
+    events = [tool_answer_event(1, BODY), tool_answer_event(2, NEIGHBOR), tool_answer_event(3, BODY)]
+    await stored(tmp_path, BODY, NEIGHBOR, BODY)
     key = keys.event("s", 2)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     if how == "deleted":

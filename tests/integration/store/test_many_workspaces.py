@@ -45,7 +45,7 @@ async def fill(store: LevelDbStore, number: int) -> None:
 
 
 async def check(store: LevelDbStore, number: int) -> None:
-    """All of one workspace is there, and nothing of its neighbour."""
+    """All of one workspace is there, and nothing of its neighbor."""
     assert await store.get(digest_of(body(number))) == body(number)
     with pytest.raises(DigestUnknown):
         await store.get(digest_of(body(number + 1)))

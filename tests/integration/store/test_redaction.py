@@ -110,9 +110,9 @@ async def test_no_file_contains_the_secret_any_more(tmp_path: Path) -> None:
 
 async def test_the_search_index_does_not_contain_it(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    labelled = msgspec.structs.replace(make_content(b"clean"), target=f"login {SECRET}", first_line="clean")
+    labeled = msgspec.structs.replace(make_content(b"clean"), target=f"login {SECRET}", first_line="clean")
     try:
-        await store.commit(Commit("s", contents=[labelled, make_content(holding(200, 3))]))
+        await store.commit(Commit("s", contents=[labeled, make_content(holding(200, 3))]))
         await store.wait_until_indexed()
         assert [name for name in files_with(tmp_path) if name.startswith("search.db")] != []
         await store.redaction.redact(RedactionRequest(SECRET))

@@ -195,7 +195,7 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
         await store.close()
 
 
-async def test_a_check_can_be_cancelled(tmp_path: Path, expected: ExpectedState) -> None:
+async def test_a_check_can_be_canceled(tmp_path: Path, expected: ExpectedState) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     try:
         progress: list[int] = []

@@ -336,7 +336,7 @@ class WatchedStore(MemoryStore):
         return WatchedBytes(b"level\n" * 1_000_000)
 
 
-async def test_a_cancelled_search_ends_its_thread_and_stops_reading() -> None:
+async def test_a_canceled_search_ends_its_thread_and_stops_reading() -> None:
     store = WatchedStore()
     await keep(store, b"one\n" * 80_000, b"two\n" * 80_000)  # too large to be read together
     scope = TaskScope()

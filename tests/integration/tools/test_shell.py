@@ -91,7 +91,7 @@ async def test_a_time_limit_kills_the_complete_process_group(tmp_path: Path) -> 
     assert await gone(int((tmp_path / "pid").read_text()))
 
 
-async def test_cancelling_kills_the_complete_process_group(tmp_path: Path) -> None:
+async def test_canceling_kills_the_complete_process_group(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ready")
     command = "sleep 300 & echo $! > ready; sleep 300"
     task = asyncio.get_running_loop().create_task(

@@ -47,7 +47,7 @@ class StreamFlush:
     blocks: list[str]
 
     async def run(self) -> None:
-        """Flush until it is cancelled."""
+        """Flush until it is canceled."""
         while True:
             await asyncio.sleep(self.interval)
             self.flush()

@@ -124,7 +124,7 @@ def _long_banner() -> Banner:
 
 def pane_screens() -> Iterator[Screen]:
     """Yield timeline and inspector."""
-    running = RunningCard("summarise", "## Current Issues\nHighlighting still lexes the")
+    running = RunningCard("summarize", "## Current Issues\nHighlighting still lexes the")
     states = (
         ("timeline", samples.timeline_state()),
         ("timeline with every card", samples.long_timeline_state()),
@@ -418,7 +418,7 @@ def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
     dialog.range_box.setCurrentIndex(2 if stage.endswith("session") else 0)
     dialog.show_estimate(half_longer("About 12k tokens · $0.04"))
     if stage == "writing":
-        dialog.show_writing("summarise", shell_gallery.SECTIONS[:400])
+        dialog.show_writing("summarize", shell_gallery.SECTIONS[:400])
     if stage.startswith("draft"):
         note = half_longer("The summary model's window is too small.")
         draft = DraftRow(

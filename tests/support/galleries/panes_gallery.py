@@ -251,7 +251,7 @@ def unfold(pane: Timeline) -> None:
 
 async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
     """A running compaction in a small window; the hashes of a sweep expanded."""
-    running = RunningCard("summarise", "## Current Issues\nHighlighting inside an open fence still lexes the")
+    running = RunningCard("summarize", "## Current Issues\nHighlighting inside an open fence still lexes the")
     pane = make_timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
     sweep = pane.card_widget(470)
     if isinstance(sweep, SweepView):

@@ -149,8 +149,8 @@ def _select_provider(row: int, steps: Sequence[CheckStep] = ()) -> Callable[[Set
 
 
 def _add_preset(dialog: SettingsDialog) -> None:
-    catalogue = ModelCatalog.load(resources_dir() / "models.toml")
-    dialog.providers.add_vendor(catalogue.vendors[1])
+    catalog = ModelCatalog.load(resources_dir() / "models.toml")
+    dialog.providers.add_vendor(catalog.vendors[1])
 
 
 def _show_detected(dialog: SettingsDialog) -> None:

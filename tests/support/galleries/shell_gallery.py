@@ -270,7 +270,7 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
     ]
     dialog.show_ranges(reaches)
     if stage == "writing":
-        dialog.show_writing("summarise", SECTIONS[: len(SECTIONS) // 2])
+        dialog.show_writing("summarize", SECTIONS[: len(SECTIONS) // 2])
     if stage == "draft":
         ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
         sizes = (

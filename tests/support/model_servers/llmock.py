@@ -24,7 +24,7 @@ class LlMock:
     pid: int
 
     def expect(self, *behaviors: Behavior) -> None:
-        """Let the next requests meet these behaviours, in order."""
+        """Let the next requests meet these behaviors, in order."""
         self._call("POST", "scenario", {"behaviors": behaviors})
 
     def requests(self) -> list[dict[str, Any]]:
@@ -38,11 +38,11 @@ class LlMock:
         return verdict
 
     def clear_pending_behaviors(self) -> None:
-        """Drop the behaviours that still wait."""
+        """Drop the behaviors that still wait."""
         self._call("DELETE", "scenario")
 
     def reset(self) -> None:
-        """Forget requests and behaviours."""
+        """Forget requests and behaviors."""
         self._call("POST", "reset")
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:

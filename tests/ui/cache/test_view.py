@@ -314,7 +314,7 @@ async def test_a_late_preview_of_another_entry_is_ignored(qtbot: QtBot, scope: T
     assert pane.preview.digest == ""
 
 
-async def test_progress_can_be_cancelled(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_progress_can_be_canceled(qtbot: QtBot, scope: TaskScope) -> None:
     """Verifying all shows a bar with its count."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     assert not pane.filter_bar.progress_row.isVisible()

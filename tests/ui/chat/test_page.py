@@ -27,7 +27,7 @@ def _pairs(count: int) -> list[Row]:
     return [row for pair in zip(questions, answers, strict=True) for row in pair]
 
 
-def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
+def test_a_proposal_has_the_colors_of_the_theme_in_force(qtbot: QtBot) -> None:
     page = ChatPage()
     qtbot.addWidget(page)
     retint(page, DARK)

@@ -121,7 +121,7 @@ async def test_an_error_dialog_matches_the_other_dialogs_and_cuts_no_text(
 
 
 @pytest.mark.qt_loop
-async def test_a_cancelled_question_leaves_the_screen(qtbot: QtBot, parent: QWidget) -> None:
+async def test_a_canceled_question_leaves_the_screen(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
         await opened(parent, QuestionDialog)

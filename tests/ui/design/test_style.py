@@ -77,7 +77,7 @@ def luminance(color: str) -> float:
 
 
 def contrast(color: str, background: str) -> float:
-    """Contrast of two colours, 1 to 21."""
+    """Contrast of two colors, 1 to 21."""
     light, dark = sorted((luminance(color), luminance(background)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -110,7 +110,7 @@ def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_no_two_parts_of_the_bar_share_a_colour(theme: Theme) -> None:
+def test_no_two_parts_of_the_bar_share_a_color(theme: Theme) -> None:
     kinds: tuple[SegmentKind, ...] = (*ROW_KINDS, "reserve", "free")
     inks = [SEGMENT_COLORS[kind](theme) for kind in kinds]
     assert len(set(inks)) == len(inks)

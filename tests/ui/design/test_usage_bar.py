@@ -74,7 +74,7 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
 
 
 def test_a_bar_warns_before_the_handover_and_after_panic() -> None:
-    """One rule of colour for the top bar and the list."""
+    """One rule of color for the top bar and the list."""
     calm = UsageGauge(
         used=0, window=1_000, reserve=0, handover_threshold=850, is_reported=True, panic_threshold=950
     )

@@ -140,9 +140,9 @@ def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDi
     assert visible(dialog) == {"Stop"}
     assert not dialog.range_box.isEnabled()
     for end in (8, 20, len(SECTIONS)):
-        dialog.show_writing("summarise", SECTIONS[:end])
+        dialog.show_writing("summarize", SECTIONS[:end])
         assert dialog.model_output.toPlainText() == SECTIONS[:end]
-    dialog.show_writing("summarise", "## Begun anew")
+    dialog.show_writing("summarize", "## Begun anew")
     assert dialog.model_output.toPlainText() == "## Begun anew"
     assert dialog.phase_steps.accessibleName() == "Summarize, step 2 of 4"
     with qtbot.waitSignal(dialog.cancel_requested):

@@ -43,7 +43,7 @@ QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
 GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
 DEMO = ProviderForm("demo", "Offline demo", "", demo=True)
 IN_SERVICE = "Will be kept in Secret Service."
-CATALOGUE = ModelCatalog.load(resources_dir() / "models.toml")
+CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
     parent = QWidget()
     qtbot.addWidget(parent)
     settings_dialog = SettingsDialog(parent)
-    settings_dialog.providers.set_catalog(CATALOGUE)
+    settings_dialog.providers.set_catalog(CATALOG)
     settings_dialog.providers.show_providers(
         (DEMO, GOOD),
         (
@@ -225,7 +225,7 @@ def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog
 
 
 def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsDialog) -> None:
-    dialog.providers.add_vendor(next(vendor for vendor in CATALOGUE.vendors if vendor.name == "anthropic"))
+    dialog.providers.add_vendor(next(vendor for vendor in CATALOG.vendors if vendor.name == "anthropic"))
     models = dialog.providers.editor.models
     window = models.spec_form.field("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")

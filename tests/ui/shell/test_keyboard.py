@@ -24,14 +24,14 @@ from tests.support.window.keyboard_focus import focused_widget
 
 def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
     window.show_center_page("work")
-    panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._center}
+    panes = {"rail": window.rail, "sidebar": window.sidebar, "center": window._center}
     visited: list[str] = []
     for _ in range(4):
         window.commands.next_pane.trigger()
         focused = focused_widget()
         visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
 
-    assert set(visited) == {"rail", "sidebar", "centre"}
+    assert set(visited) == {"rail", "sidebar", "center"}
     assert visited[0] == visited[3]
 
 

@@ -288,9 +288,9 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
     assert (first.value(), window.jobs.sizeHint().height()) == (500, height)
     assert window.jobs.job_ids() == ("a",)
     cancel = next(b for b in window.jobs.findChildren(QPushButton) if b.isVisible())
-    with qtbot.waitSignal(window.jobs.cancel_requested) as cancelled:
+    with qtbot.waitSignal(window.jobs.cancel_requested) as canceled:
         QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
-    assert cancelled.args == ["a"]
+    assert canceled.args == ["a"]
 
     window.jobs.show_jobs([])
     assert not window.jobs.isVisible()

@@ -175,9 +175,9 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
     assert bar.value() > 0
 
 
-def test_a_running_compaction_displays_its_phase_and_can_be_cancelled(qtbot: QtBot, pane: Timeline) -> None:
+def test_a_running_compaction_displays_its_phase_and_can_be_canceled(qtbot: QtBot, pane: Timeline) -> None:
     """Phase and streamed text; cancel is one click; then it is gone."""
-    pane.set_running(RunningCard("summarise", "word " * 400))
+    pane.set_running(RunningCard("summarize", "word " * 400))
     assert pane.running.isVisible()
     assert "Summarize" in pane.running.steps.accessibleName()
     assert pane.running.text.text().startswith("…")

@@ -138,7 +138,7 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
         await rig.conversation.run("Fail again")
         assert len(messages.messages) == 1
         for seconds in (LONG_TURN_S / 2, LONG_TURN_S * 2):
-            notifying.on_update(workspace, session_id, CompactionProgress("summarise"))
+            notifying.on_update(workspace, session_id, CompactionProgress("summarize"))
             watch.now += seconds
             notifying.on_update(workspace, session_id, CompactionProgress("idle"))
             notifying.on_job_ended("Exporting", seconds)

@@ -51,7 +51,7 @@ SUMMARY = "\n".join(
 OBSERVED = f"- (1) The files have parts. [e4]\n- (3) {'; '.join(READ)}"
 
 
-class Summariser:
+class Summarizer:
     """A model that reads some files, then answers briefly, and summarizes on request."""
 
     def __init__(self, summary: Reply | None = None) -> None:
@@ -90,7 +90,7 @@ async def _undo(rig: WindowRig) -> None:
 
 async def test_a_draft_is_written_judged_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
     """Nothing is recorded before "Hand over"; what was recorded is undone, and a new draft begins anew."""
-    model = Summariser()
+    model = Summarizer()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await rig.begin("project", FILES, server, **BY_HAND)
         await _check_an_empty_history(rig)
@@ -118,7 +118,7 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     await _closed(rig)
 
 
-async def _check_stopping(rig: WindowRig, model: Summariser) -> None:
+async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     """Writing can be stopped and restarted. A draft that is not used counts in the session's usage."""
     go = asyncio.Event()
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
@@ -148,7 +148,7 @@ def _shown_labels(dialog: HandoverDialog) -> list[str]:
     return [words.text() for words in dialog.findChildren(QLabel) if words.isVisible()]
 
 
-async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
+async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     """The user names a focus, changes the draft and hands over; undo brings everything back."""
     model.summary = text_reply(SUMMARY)
     model.prompts.clear()
@@ -209,7 +209,7 @@ async def _check_invalid_text(rig: WindowRig) -> None:
     assert not handover.edited
 
 
-async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
+async def _check_short_summary(rig: WindowRig, model: Summarizer) -> None:
     """The draft says why it may say too little; the user can have it written again, or accept it."""
     thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS))
     model.summary = thin
@@ -234,7 +234,7 @@ async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
     assert not handover.model.startswith("no model")
 
 
-async def _check_without_a_model(rig: WindowRig, model: Summariser) -> None:
+async def _check_without_a_model(rig: WindowRig, model: Summarizer) -> None:
     """A model that refuses leaves a draft made without it, and its record says so."""
     model.summary = api_error(400, "no summaries today")
     count = len(rig.events(HandoverMade))
@@ -248,7 +248,7 @@ async def _check_without_a_model(rig: WindowRig, model: Summariser) -> None:
     assert handover.fallback
 
 
-async def _check_shorter_range(rig: WindowRig, model: Summariser) -> None:
+async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     """What is chosen in the chat ends there; what a handover covers already is run again."""
     model.summary = text_reply(SUMMARY)
     dialog = await open_handover_dialog(rig)
@@ -291,7 +291,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     """Run again, it is compared with the first one; edited, it is checked; an undone one is read only."""
-    model = Summariser()
+    model = Summarizer()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await _check_a_dropped_sentence(rig, server)
         (await open_dialog_after_two_turns(rig, server, FILES)).reject()
@@ -343,7 +343,7 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     rig.window.show_page("chat")
 
 
-async def _check_running_again(rig: WindowRig, model: Summariser, first: int) -> None:
+async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) -> None:
     """What differs is shown before it takes the place of the first one; undo brings that one back."""
     rewrites = rig.wiring.rewrites
     rig.type_message("/compact the fourth file")  # nothing new to summarize
@@ -436,7 +436,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
     qapp: QApplication, tmp_path: Path
 ) -> None:
     """Observations that say nothing: the notice and the card say so, and both offer another try."""
-    model = Summariser()
+    model = Summarizer()
     model.observed = "- (1) Things were done."
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await rig.begin("project", FILES, server, **BY_HAND)

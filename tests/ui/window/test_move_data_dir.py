@@ -78,7 +78,7 @@ async def test_it_moves_after_confirmation_and_the_sessions_are_there(
         assert [event.text for event in rig.events(UserSpoke)] == ["Hello"]
 
 
-async def test_a_cancelled_move_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_canceled_move_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
     data = DataDir(tmp_path / "old")
     data.ensure()
     data.settings_file.write_text('theme = "dark"\n')

@@ -354,7 +354,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         await rig.open_folder("project")
         original = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
-        rig.conversation.session.publish(CompactionProgress("summarise"))
+        rig.conversation.session.publish(CompactionProgress("summarize"))
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
         await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
         branch = rig.app_window.shown_session.session_id

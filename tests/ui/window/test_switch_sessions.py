@@ -50,7 +50,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         await until(lambda: rig.conversation.partial == "One ", "the beginning")
         conversation = rig.conversation
         await rig.open_folder("second")
-        conversation.session.publish(CompactionProgress("summarise"))
+        conversation.session.publish(CompactionProgress("summarize"))
         assert not rig.rows(UserRow)
         assert not rig.window.jobs.job_ids()
         assert not rig.composer.is_running

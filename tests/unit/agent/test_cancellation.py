@@ -87,8 +87,8 @@ async def wait_for_phase(rig: AgentRig, phase: Phase) -> None:
     await rig.wait_until(lambda: phase in [moved.phase for moved in rig.updates_of(CompactionProgress)])
 
 
-@pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
-async def test_a_handover_can_be_cancelled_at_any_moment(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", ["read", "summarize", "check", "write", "idle"])
+async def test_a_handover_can_be_canceled_at_any_moment(phase: Phase) -> None:
     """In any phase, a little into it: made or not, never half; another can be made at once."""
     for passes in range(8):
         rig = await long_conversation(2)

@@ -73,7 +73,7 @@ async def test_a_large_handover_waits_for_approval() -> None:
     await rig.wait_until_idle()
     assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
     estimates = {
-        update.estimate for update in rig.updates_of(CompactionProgress) if update.phase == "summarise"
+        update.estimate for update in rig.updates_of(CompactionProgress) if update.phase == "summarize"
     }
     assert estimates == {spend_request.estimate}
     await rig.assert_consistent()

@@ -67,13 +67,13 @@ async def test_stop_during_a_retry() -> None:
 
 
 async def test_stop_during_a_tool_call() -> None:
-    """The running tool is cancelled and its call closed; the finished one keeps its answer."""
+    """The running tool is canceled and its call closed; the finished one keeps its answer."""
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {}), ("say", {"text": "quick"})))))
     conversation = await rig.begin()
     await conversation.send("Go.")
     await rig.wait_until(lambda: rig.events(ToolAnswered) and rig.tools.started.is_set())
     await conversation.stop()
-    assert rig.tools.cancelled_calls == ["c0"]
+    assert rig.tools.canceled_calls == ["c0"]
     assert [(event.call_id, event.outcome) for event in rig.events(ToolAnswered)] == [
         ("c1", "ran"),
         ("c0", "interrupted"),
@@ -127,7 +127,7 @@ async def test_stop_of_the_turn_right_after_that_of_its_call() -> None:
     await conversation.send("Go.")
     await rig.tools.started.wait()
     assert conversation.running_calls.stop("c0")
-    await rig.wait_until(lambda: rig.tools.cancelled_calls == ["c0"])
+    await rig.wait_until(lambda: rig.tools.canceled_calls == ["c0"])
     await asyncio.gather(conversation.stop(), _open_gate_later(rig))
     assert [(event.text, event.outcome) for event in rig.events(ToolAnswered)] == [("ok c0", "ran")]
     await check_continues(rig)

@@ -171,7 +171,7 @@ async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain:
     secrets.close()
 
 
-async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, chain: MemoryKeychain) -> None:
+async def test_waiting_for_the_keychain_can_be_canceled(secrets: SecretStore, chain: MemoryKeychain) -> None:
     chain.unlocked.clear()
     async with asyncio.TaskGroup() as group:
         pending = group.create_task(secrets.get("openai"))

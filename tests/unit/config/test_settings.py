@@ -313,7 +313,7 @@ def test_a_provider_s_key_has_a_variable_of_its_own(provider: str, variable: str
     assert key_variable(provider) == variable
 
 
-async def test_a_cancelled_save_is_repeated(tmp_path: Path) -> None:
+async def test_a_canceled_save_is_repeated(tmp_path: Path) -> None:
     """Closing the window cancels its tasks; the last choice is on disk all the same."""
     file = SettingsFile(tmp_path / "settings.toml")
     saves = [asyncio.ensure_future(file.save(Settings(text_size=size))) for size in (14, 16, 18)]  # noqa: TID251 - cut off below

@@ -137,7 +137,7 @@ def test_an_excerpt_is_one_line_and_hides_nothing() -> None:
     assert len(excerpt) <= 162
 
 
-def test_a_search_stops_when_cancelled() -> None:
+def test_a_search_stops_when_canceled() -> None:
     data = b"level\n" * 200_000
     answers = iter([True, True, False])
     assert find_matches(["zebra"], data, "", lambda: next(answers)) is None

@@ -81,7 +81,7 @@ async def test_concurrent_first_counts_load_once(counter: TiktokenCounter) -> No
     assert await asyncio.gather(*(fresh.count(["hello"]) for _ in range(8))) == [[1]] * 8
 
 
-async def test_a_cancelled_count_releases_its_thread(counter: TiktokenCounter) -> None:
+async def test_a_canceled_count_releases_its_thread(counter: TiktokenCounter) -> None:
     await counter.load()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(counter.count([f"{number} " + "word " * 400_000 for number in range(50)]))

@@ -88,7 +88,7 @@ async def test_a_folder_gets_every_byte_and_keeps_what_it_has(store: LevelDbStor
 
 
 async def test_a_zip_is_complete_or_not_there(store: LevelDbStore, tmp_path: Path) -> None:
-    """One that takes the place of another does so at the end; cancelled, the former one stays."""
+    """One that takes the place of another does so at the end; canceled, the former one stays."""
     path = tmp_path / "cache.zip"
     path.write_bytes(b"former")
 

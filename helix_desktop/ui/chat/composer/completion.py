@@ -61,7 +61,7 @@ class CompletionSource(Protocol):
         ...
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
-        """Return what completes a query, best first. May be cancelled. Raises HelixError."""
+        """Return what completes a query, best first. May be canceled. Raises HelixError."""
         ...
 
     def accept(self, completion: CompletionItem) -> None:

@@ -72,7 +72,7 @@ class ScrollLayout:
             self.offset = min(self.offset, 0.0)
 
     def scroll_by(self, pixels: float) -> None:
-        """Move on by pixels; negative is towards the top."""
+        """Move on by pixels; negative is toward the top."""
         self.offset += pixels
 
     def scroll_to(self, position: float) -> None:

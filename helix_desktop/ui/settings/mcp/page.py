@@ -37,7 +37,7 @@ class AddServerBox(Themed, QFrame):
     added = Signal(list)
     """Drafts."""
     test_requested = Signal(object)
-    cancelled = Signal()
+    canceled = Signal()
 
     def __init__(self) -> None:
         """Start empty."""
@@ -56,7 +56,7 @@ class AddServerBox(Themed, QFrame):
         self.editor = ServerEditor(tr("Add and start"))
         self.editor.saved.connect(lambda draft: self.added.emit([draft]))
         self.editor.test_requested.connect(self.test_requested)
-        self.editor.cancelled.connect(self.cancelled)
+        self.editor.canceled.connect(self.canceled)
         self._multiple, self._list = QWidget(), QVBoxLayout()
         self._list.setSpacing(8)
         self._add_all, cancel = (
@@ -64,11 +64,11 @@ class AddServerBox(Themed, QFrame):
             PushButton(tr("Cancel"), name="cancel_add_all"),
         )
         self._add_all.clicked.connect(lambda: self.added.emit(list(self._drafts)))
-        cancel.clicked.connect(self.cancelled)
+        cancel.clicked.connect(self.canceled)
         self._multiple.setLayout(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
         self._empty = QWidget()
         other = PushButton(tr("Cancel"), name="cancel_add")
-        other.clicked.connect(self.cancelled)
+        other.clicked.connect(self.canceled)
         self._empty.setLayout(row(None, other))
         advice = tr("Paste a command line, a URL, or the JSON configuration of another program.")
         what = label(advice, "note", wrap=True)
@@ -167,7 +167,7 @@ class McpPage(Themed, QWidget):
         )
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
-        self.add_box.cancelled.connect(self.close_add)
+        self.add_box.canceled.connect(self.close_add)
         self.show_no_workspace()
 
     def show_no_workspace(self) -> None:

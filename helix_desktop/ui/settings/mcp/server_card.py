@@ -100,7 +100,7 @@ class ServerCard(QFrame):
         self.tools.switched.connect(lambda off: self.tools_switched.emit(name, off))
         self.editor.saved.connect(lambda draft: self.saved.emit(name, draft))
         self.editor.test_requested.connect(lambda draft: self.test_requested.emit(name, draft))
-        self.editor.cancelled.connect(self.end_editing)
+        self.editor.canceled.connect(self.end_editing)
 
     def _consent_box(self) -> QFrame:
         allow = PushButton(tr("Allow and start"), name="allow")

@@ -196,7 +196,7 @@ class ServerEditor(QWidget):
     """The Draft."""
     test_requested = Signal(object)
     test_stopped = Signal()
-    cancelled = Signal()
+    canceled = Signal()
 
     def __init__(self, save_text: str) -> None:
         """`save` are the words of its chief button."""
@@ -211,7 +211,7 @@ class ServerEditor(QWidget):
             PushButton(tr("Test", "verb: button"), "", "zap", name="test_server"),
         )
         self.save = PushButton(save_text, "primary", name="save_server")
-        cancel.clicked.connect(self.cancelled)
+        cancel.clicked.connect(self.canceled)
         self.test.clicked.connect(self._request_test)
         self.save.clicked.connect(lambda: self._emit_draft(self.saved))
         self.form.edited.connect(self._on_edited)

@@ -319,7 +319,7 @@ def test_up_brings_earlier_messages_and_down_the_draft(composer: Composer) -> No
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_button_has_the_ring_of_the_others(composer: Composer, theme: Theme) -> None:
-    """Of the clip and the model only the words or a grey line changed."""
+    """Of the clip and the model only the words or a gray line changed."""
     composer.set_theme(theme)
     composer.set_model("model")
     composer.set_running(True)

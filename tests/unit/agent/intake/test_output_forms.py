@@ -235,7 +235,7 @@ async def test_an_extract_needs_instructions_and_an_answer() -> None:
     assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
 
 
-async def test_cancelling_an_extract_changes_nothing() -> None:
+async def test_canceling_an_extract_changes_nothing() -> None:
     """The user need not wait for it."""
     rig = await a_session()
     rig.script_extracts(lambda _: [asyncio.Event()])

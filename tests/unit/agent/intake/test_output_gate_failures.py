@@ -212,11 +212,11 @@ async def test_a_stop_keeps_finished_outputs_as_previews(during: str) -> None:
     await rig.assert_consistent()
 
 
-class BreaksWhenCancelled(asyncio.Event):
+class BreaksWhenCanceled(asyncio.Event):
     """An answer that never comes, and whose connection breaks on cancellation."""
 
     async def wait(self) -> Literal[True]:
-        """Wait until cancelled."""
+        """Wait until canceled."""
         try:
             return await super().wait()
         except asyncio.CancelledError:
@@ -226,7 +226,7 @@ class BreaksWhenCancelled(asyncio.Event):
 async def test_a_stop_applies_when_the_model_fails_at_that_moment() -> None:
     """The failure hides the cancellation: unchecked, the agent would go on working after Stop."""
     rig = three_large_outputs("1: full\n2: full\n3: full")
-    rig.model.question_script = lambda _: [BreaksWhenCancelled()]
+    rig.model.question_script = lambda _: [BreaksWhenCanceled()]
     conversation = await rig.begin()
     await conversation.send("Go.")
     await rig.wait_until(lambda: rig.model.question_requests)

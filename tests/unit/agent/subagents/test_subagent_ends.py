@@ -105,7 +105,7 @@ async def test_closing_interrupts_subagents_at_any_moment() -> None:
     assert "The app stopped before the subagent ended" in texts, texts
 
 
-async def test_cancelling_twice_does_not_skip_the_end() -> None:
+async def test_canceling_twice_does_not_skip_the_end() -> None:
     """However impatient the caller: the log is closed all the same, a moment later."""
     for passes in range(6):
         rig = SubagentRig({"alpha": waiting_script("alpha")})
@@ -121,14 +121,14 @@ async def test_cancelling_twice_does_not_skip_the_end() -> None:
         await scope.close()
         await wait_for_subagent(rig, "stopped")
         await rig.workspace.close()
-        assert rig.tools.cancelled_calls == ["alpha-0"]
+        assert rig.tools.canceled_calls == ["alpha-0"]
 
 
 async def start_handover_at_end(summary: asyncio.Event) -> SubagentRig:
     """Start a parent whose subagent fills its window: at its end a handover waits for the event."""
     requested = asyncio.Event()
 
-    def summarise(_: ModelRequest) -> ScriptedReply:
+    def summarize(_: ModelRequest) -> ScriptedReply:
         requested.set()
         return [summary, *text_reply(SUMMARY)]
 
@@ -136,7 +136,7 @@ async def start_handover_at_end(summary: asyncio.Event) -> SubagentRig:
     rig = SubagentRig(
         {"alpha": replies_in_order(*steps, [requested, *text_reply("All thought.")])}, PROFILES["plain"]
     )
-    rig.model.summary_script = summarise
+    rig.model.summary_script = summarize
     await rig.begin()
     return rig
 

@@ -37,7 +37,7 @@ async def test_a_single_call_is_stopped_and_the_turn_goes_on() -> None:
     await rig.wait_for_updates(CallStarted, 2)
     await rig.wait_until(lambda: len(rig.updates_of(CallOutput)) == 4)
     assert conversation.running_calls.stop("c0")
-    await rig.wait_until(lambda: rig.tools.cancelled_calls == ["c0"])
+    await rig.wait_until(lambda: rig.tools.canceled_calls == ["c0"])
     assert conversation.is_running
     rig.tools.gate.set()
     await rig.wait_until_idle()
@@ -55,7 +55,7 @@ async def test_stopping_the_turn_ends_every_call() -> None:
     await conversation.send("Wait.")
     await rig.wait_for_updates(CallOutput, 2)
     await conversation.stop()
-    assert rig.tools.cancelled_calls == ["c0"]
+    assert rig.tools.canceled_calls == ["c0"]
     assert conversation.running_calls.find("c0") is None
     assert [event.how for event in rig.events(TurnEnded)] == ["stopped"]
     await rig.assert_consistent()

@@ -169,7 +169,7 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
     await rig.assert_consistent()
 
 
-async def test_a_draft_can_be_cancelled() -> None:
+async def test_a_draft_can_be_canceled() -> None:
     """Nothing is recorded, the call is closed, and another can be started."""
     gate = asyncio.Event()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])

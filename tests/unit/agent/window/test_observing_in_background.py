@@ -42,8 +42,8 @@ from tests.support.scripted_model import (
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
 
 
-@pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
-async def test_observing_can_be_cancelled_at_any_moment(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", ["read", "summarize", "check", "write", "idle"])
+async def test_observing_can_be_canceled_at_any_moment(phase: Phase) -> None:
     """In any phase, a little into it: made or not, never half; then they can be made at once."""
     for passes in range(6):
         rig = await rig_after_turns(3)
@@ -191,7 +191,7 @@ async def test_a_concurrent_undo() -> None:
     await scope.close()
 
 
-async def test_cancelling_records_nothing() -> None:
+async def test_canceling_records_nothing() -> None:
     """The call is closed, and another can be started."""
     gate = asyncio.Event()
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])

@@ -88,7 +88,7 @@ class SummarizerRig:
         self.roles = ModelRoles(main, summary=summary, long=others[0] if others else None)
         frame = PromptFrame(main.info, "")
         self.chunks: list[str] = []
-        self.summariser = Summarizer(
+        self.summarizer = Summarizer(
             create_runtime(
                 session,
                 lambda: (PROFILES["balanced"], frame, self.roles),
@@ -100,7 +100,7 @@ class SummarizerRig:
 
     async def ask(self, task: SummaryTask) -> SummaryResult[str]:
         """Summarize, and check every request that was made."""
-        result = await self.summariser.summarize(task, read, self.chunks.append)
+        result = await self.summarizer.summarize(task, read, self.chunks.append)
         for model in self.roles.summary_models:
             assert isinstance(model, ScriptedModel)
             for request in model.summary_requests:
@@ -205,7 +205,7 @@ async def test_an_estimate_covers_every_call(window: int, entries: int) -> None:
     """Also those of parts and of their merging, within a fifth of what is then read."""
     main = model("main", window)
     summarizer = SummarizerRig(main)
-    estimate = await summarizer.summariser.estimate(brief(entries))
+    estimate = await summarizer.summarizer.estimate(brief(entries))
     result = await summarizer.ask(brief(entries))
     texts = [message.text for request in main.summary_requests for message in request.messages]
     read = sum(await WordCounter().count(texts)) + FRAMING_TOKENS * len(texts)
@@ -346,7 +346,7 @@ async def test_a_window_smaller_than_its_reserve() -> None:
     assert main.summary_requests == []
 
 
-async def test_cancelling_ends_the_call() -> None:
+async def test_canceling_ends_the_call() -> None:
     """At any depth; the stream is closed."""
     gate = asyncio.Event()
     main = model("main", 1_000, lambda _: [TextDelta("so far"), gate])

@@ -80,7 +80,7 @@ async def test_waiters_get_an_error_when_the_store_closes() -> None:
     assert callers.inside == [0]
 
 
-async def test_a_cancelled_waiter_takes_no_space() -> None:
+async def test_a_canceled_waiter_takes_no_space() -> None:
     callers = WaitingCallers()
     async with asyncio.TaskGroup() as group:
         group.create_task(callers.hold(0, 64 * MB))

@@ -1,4 +1,4 @@
-"""Reader threads: answers and errors reach their caller, a cancelled read is not answered."""
+"""Reader threads: answers and errors reach their caller, a canceled read is not answered."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ async def test_answers_and_errors_reach_their_caller() -> None:
     readers.close()
 
 
-async def test_a_read_cancelled_before_it_starts_is_not_answered() -> None:
+async def test_a_read_canceled_before_it_starts_is_not_answered() -> None:
     delivery, readers = LoopBridge(asyncio.get_running_loop()), ReaderThreads("test-read")
     may_continue = threading.Event()
     answered: list[int] = []
     blocking = [readers.submit_async(delivery, lambda: may_continue.wait(30)) for _ in range(2)]
-    cancelled = readers.submit_async(delivery, lambda: answered.append(1))
-    cancelled.cancel()
+    canceled = readers.submit_async(delivery, lambda: answered.append(1))
+    canceled.cancel()
     may_continue.set()
     await asyncio.gather(*blocking)
     readers.close()
@@ -48,11 +48,11 @@ async def test_reads_submitted_before_the_end_are_answered() -> None:
     assert await asyncio.gather(*reads) == list(range(20))
 
 
-async def test_a_cancelled_caller_does_not_block_the_others_results() -> None:
+async def test_a_canceled_caller_does_not_block_the_others_results() -> None:
     delivery = LoopBridge(asyncio.get_running_loop())
-    cancelled, waits, fails = delivery.create_future(), delivery.create_future(), delivery.create_future()
-    cancelled.cancel()
-    delivery.deliver([(cancelled, 1, None), (waits, 2, None), (fails, None, ValueError("no"))])
+    canceled, waits, fails = delivery.create_future(), delivery.create_future(), delivery.create_future()
+    canceled.cancel()
+    delivery.deliver([(canceled, 1, None), (waits, 2, None), (fails, None, ValueError("no"))])
     assert await waits == 2
     with pytest.raises(ValueError, match="no"):
         await fails

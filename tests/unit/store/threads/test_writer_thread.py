@@ -129,11 +129,11 @@ def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:
     assert set(disk.rows) == {b"later"}
 
 
-def test_a_cancelled_waiting_job_is_dropped_entirely() -> None:
+def test_a_canceled_waiting_job_is_dropped_entirely() -> None:
     disk = Disk()
     writer = writer_on(disk)
     first = blocked_writer(disk, writer)
-    waiting = put(writer, b"cancelled")
+    waiting = put(writer, b"canceled")
     assert waiting.cancel()
     disk.may_continue.set()
     first.result(30)

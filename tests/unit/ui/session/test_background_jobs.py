@@ -16,7 +16,7 @@ from helix_desktop.ui.session.background_jobs import BackgroundJobs
 
 def test_each_job_has_its_line_until_it_is_over() -> None:
     background = BackgroundJobs()
-    assert background.apply(CompactionProgress("summarise", "words"))
+    assert background.apply(CompactionProgress("summarize", "words"))
     assert background.apply(ObservationProgress("read"))
     assert background.apply(IntakeProgress("ask", ("c1", "c2")))
     assert background.apply(SubagentProgress("child", "working", 12_000, 128_000, 3, "Count the tests"))
@@ -28,7 +28,7 @@ def test_each_job_has_its_line_until_it_is_over() -> None:
     assert background.card is not None
     assert (background.card.what, background.card.phase, background.card.text) == (
         "handover",
-        "summarise",
+        "summarize",
         "words",
     )
     for over in (
@@ -48,12 +48,12 @@ def test_each_job_has_its_line_until_it_is_over() -> None:
 def test_the_cost_is_shown_in_tokens_and_money() -> None:
     """On the running job and on its card in the timeline."""
     background = BackgroundJobs()
-    background.apply(CompactionProgress("summarise", "", CostEstimate(312_000, 0.94, 3)))
+    background.apply(CompactionProgress("summarize", "", CostEstimate(312_000, 0.94, 3)))
     (job,) = background.jobs
     assert job.text == "Compacting · Summarize · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
-    background.apply(CompactionProgress("summarise", "", CostEstimate(1_000)))
+    background.apply(CompactionProgress("summarize", "", CostEstimate(1_000)))
     assert background.jobs[0].text.endswith("Reads ≈ 1k tokens · price unknown")
 
 
