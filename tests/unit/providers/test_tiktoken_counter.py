@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+import tiktoken
 import tiktoken_ext.openai_public  # type: ignore[import-untyped]  # tiktoken types its core only
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.text_chunks import split_text
-from helix_desktop.providers.tiktoken_counter import VOCABULARIES, TiktokenCounter, load_encoding
+from helix_desktop.providers import tiktoken_counter
+from helix_desktop.providers.tiktoken_counter import (
+    VOCABULARIES,
+    TiktokenCounter,
+    count_chunk,
+    load_encoding,
+)
 
 FOLDER = resources_dir() / "tokenizers"
 
@@ -81,13 +88,24 @@ async def test_concurrent_first_counts_load_once(counter: TiktokenCounter) -> No
     assert await asyncio.gather(*(fresh.count(["hello"]) for _ in range(8))) == [[1]] * 8
 
 
-async def test_a_canceled_count_releases_its_thread(counter: TiktokenCounter) -> None:
+async def test_a_canceled_count_releases_its_thread(
+    counter: TiktokenCounter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 2,000 chunks most are not counted any more."""
+    counted: list[int] = []
+
+    def count_and_note(encoding: tiktoken.Encoding, chunk: str) -> int:
+        counted.append(len(chunk))
+        return count_chunk(encoding, chunk)
+
+    monkeypatch.setattr(tiktoken_counter, "count_chunk", count_and_note)
     await counter.load()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(counter.count([f"{number} " + "word " * 400_000 for number in range(50)]))
         await asyncio.sleep(0)
         task.cancel()
-    # Leaving the test joins the loop's threads; the full count would take half a minute.
+    await asyncio.get_running_loop().shutdown_default_executor()  # waits for the thread
+    assert len(counted) < 1_000
 
 
 @given(st.text(alphabet=st.sampled_from("ab \n\t字"), max_size=400), st.integers(10, 60))

@@ -171,6 +171,15 @@ def test_an_error_behind_a_diff_is_shown() -> None:
     assert "error: could not compile" in preview
 
 
+def test_a_hunk_ends_where_its_counts_say() -> None:
+    """It may add more lines than it removes; of an empty line between them some programs cut the blank."""
+    hunk = ["diff --git a/x.py b/x.py", "@@ -1,2 +1,4 @@", "-error: old", "+error: one", "", "+error: two"]
+    behind = ["+error: three", "+error: none of the diff"]
+    lines = [f"case {index} passed" for index in range(600)]
+    preview = preview_output("\n".join([*lines, *hunk, *behind, *lines]), "a" * 64, 600)
+    assert [line for line in preview.splitlines() if "error" in line] == ["608: +error: none of the diff"]
+
+
 def test_a_preview_is_never_longer_than_the_output() -> None:
     """An output a little above the budget is shown in full."""
     text = "word " * 61

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.recorded_changes import logged_changes
-from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.capture import ChangeSource
+from helix_desktop.domain.messages import ToolCall
 
 
 def changed(capture_id: str, source: ChangeSource = "command") -> ChangesRecorded:
@@ -30,3 +31,23 @@ def test_what_a_call_changed_that_a_crash_cut_off_is_captured_after_the_next_sta
     captures = logged_changes("s", log).captures
     after_crash = [capture.changes.capture_id for capture in captures if capture.changes.is_after_crash]
     assert after_crash == ["c2"]
+
+
+def test_a_change_has_the_target_of_its_call_as_the_tool_told_it_or_else_from_the_arguments() -> None:
+    edit, command = ToolCall("a", "edit", '{"path": "./a.txt"}'), ToolCall("b", "bash", '{"command": "make"}')
+    events: list[Event] = [
+        UserSpoke("Go.", 1),
+        AssistantSpoke("", "box/small", 1, (edit, command)),
+        ToolAnswered("a", "edit", "ok", "d" * 64, 1, 1, 1, target="a.txt"),
+        ChangesRecorded("c1", "digest", "tool", call_id="a"),
+        ToolAnswered("b", "bash", "ok", "d" * 64, 1, 1, 1),
+        ChangesRecorded("c2", "digest", "command", call_id="b"),
+        ChangesRecorded("c3", "digest", "outside"),
+    ]
+    log = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)]
+    changes = [capture.changes for capture in logged_changes("s", log).captures]
+    assert [(change.tool, change.target) for change in changes] == [
+        ("edit", "a.txt"),
+        ("bash", "make"),
+        ("", ""),
+    ]

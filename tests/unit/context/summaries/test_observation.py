@@ -120,10 +120,11 @@ def test_a_due_observation_ends_before_the_previous_turn() -> None:
 
 def test_nothing_is_due_when_off() -> None:
     """Neither observations nor reflections, in the profiles that have none."""
-    simulator = conversation_with(4)
-    for name in ("classic", "plain", "off"):
-        assert observation.due_observation(simulator.transcript, PROFILES[name], 1) is None
-        assert observation.due_reflection(simulator.transcript, PROFILES[name], 1) is None
+    raw, observed = conversation_with(4), conversation_with(1)
+    generations(observed, 3)
+    for name, is_due in (("balanced", True), ("classic", False), ("plain", False), ("off", False)):
+        assert (observation.due_observation(raw.transcript, PROFILES[name], 1) is not None) == is_due
+        assert (observation.due_reflection(observed.transcript, PROFILES[name], 1) is not None) == is_due
 
 
 def test_a_single_turn_is_never_observed() -> None:

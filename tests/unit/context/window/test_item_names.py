@@ -8,9 +8,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.messages import ModelInfo, ToolCall
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,17 @@ def test_a_message_is_named_by_its_beginning_as_plain_text(text: str, name: str)
     window = project(transcript, PROFILES["balanced"], frame)
     (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "user")
     assert str(row.name) == name
+
+
+def test_an_output_is_named_by_its_tool_and_target() -> None:
+    call = ToolCall("c", "read_file", '{"path": "notes.md"}')
+    events: list[Event] = [
+        UserSpoke("Read it.", 9),
+        AssistantSpoke("", "box/small", 9, (call,)),
+        ToolAnswered("c", "read_file", "words", "d" * 64, 5, 1, 1, target="notes.md"),
+    ]
+    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
+    assert str(row.name) == "read_file notes.md"

@@ -341,7 +341,9 @@ def test_an_undo_waits_for_the_cooldown() -> None:
     simulator = full()
     simulator.hand_over(500)
     simulator.undo(len(simulator.transcript.rewrites.sweeps))
-    assert due(simulator, simulator.transcript.last_event_at_ms + 59_999) is None
+    since = simulator.transcript.last_event_at_ms
+    assert due(simulator, since + 59_999) is None
+    assert due(simulator, since + 60_000) is not None
 
 
 @given(histories(), st.integers(0, 400))
