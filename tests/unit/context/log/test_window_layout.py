@@ -159,3 +159,14 @@ def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
     for seq, (event, announced_mode) in enumerate(events, 1):
         transcript.apply(RecordedEvent(seq, 0, event))
         assert transcript.announced_mode == announced_mode, seq
+
+
+def test_what_an_excluded_handover_stands_for_is_excluded_without_the_message_that_it_kept() -> None:
+    """What was excluded for itself is so too, once."""
+    handover = msgspec.structs.replace(_HANDOVER, upto=3, kept=2)
+    excluded = (Excluded((seq,), "Excluded.", 3, "d" * 64) for seq in (1, 5))
+    events: list[Event] = [UserSpoke(f"Message {number}.", 3) for number in range(1, 5)]
+    events += [handover, *excluded]
+    transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
+    assert sorted(item.seq for item in transcript.window.excluded_items()) == [1, 3]
+    assert [item.seq for item in transcript.window.without_excluded(transcript.messages.items)] == [2, 4]

@@ -259,6 +259,13 @@ def test_the_hash_that_a_command_ended_with_is_one(about: str, hashes: set[str])
     assert set(covered_facts(simulator.transcript.messages.items).of_kind("hashes")) == hashes
 
 
+def test_of_a_long_sentence_the_words_around_a_hash_stand_uncut() -> None:
+    facts = facts_of("before " * 40 + "3fa9c1d27b" + " behind" * 40)
+    words = facts.sentences["3fa9c1d27b"].split()
+    assert (words[0], words[-1]) == ("…", "behind…")
+    assert set(words[1:-1]) == {"before", "3fa9c1d27b", "behind"}
+
+
 def test_a_file_that_the_user_names_otherwise_is_the_same_file() -> None:
     """With `@` before it, or by the end of its path; two words with a slash between are no file."""
     facts = facts_of(
