@@ -262,7 +262,7 @@ def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
 
 def test_a_long_name_of_a_model_is_cut_in_its_middle(composer: Composer) -> None:
     """It was cut at both ends, and its icon was gone."""
-    name = "an-organisation/a-very-long-name-of-a-model-2026-11-24-instruct-q4-k-m"
+    name = "an-organization/a-very-long-name-of-a-model-2026-11-24-instruct-q4-k-m"
     composer.set_model(name, "For this session")
     shown = composer.model_button.text()
     assert "…" in shown
