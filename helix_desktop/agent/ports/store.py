@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from helix_desktop.domain.draft import Draft, PartialOutput
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.progress import OnProgress
@@ -46,6 +46,10 @@ class StoreHealth(Protocol):
 
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
         """Subscribe to damaged contents, each reported once. Call the returned function to unsubscribe."""
+        ...
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return why nothing can be saved while the store's files are gone; None: they are there."""
         ...
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:

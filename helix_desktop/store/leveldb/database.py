@@ -104,6 +104,7 @@ class Database:
         self._path = path
         self._lock = ReadWriteLock()
         self._closed = False
+        self._file_id: tuple[int, int] | None = None
         self._write_error = ""
         self._rollback_rows: dict[bytes, bytes | None] = {}
         self._set_db(_open_leveldb(path, create, strict))
@@ -191,8 +192,21 @@ class Database:
             raise store_unreadable(verbatim(f"{self._write_error}."), _FREE_SPACE_HINT)
         return self._db
 
+    def missing_files(self) -> StoreWriteFailed | None:
+        """Return the error of a write while the files are not in their place; None: they are."""
+        return None if _file_id(self._path) is not None else _files_missing(self._path)
+
     def ensure_open(self) -> None:
-        """Reopen the files if a failure closed them, before a write. Raise StoreWriteFailed."""
+        """Reopen the files, before a write, if a failure closed them or others took their place.
+
+        What is written to deleted files is lost, and no system refuses it. Raise StoreWriteFailed.
+        """
+        file_id = _file_id(self._path)
+        if file_id is None:
+            raise _files_missing(self._path)
+        if file_id != self._file_id:
+            with self._lock.exclusive:
+                self._close_db()
         try:
             self._reopen_if_closed()
         except StoreUnreadable as error:
@@ -236,6 +250,8 @@ class Database:
     def _set_db(self, db: Any) -> None:
         self._db = db
         self._view = ReadView(db)
+        if db is not None:
+            self._file_id = _file_id(self._path)
 
     def _close_db(self) -> None:
         if self._db is not None:
@@ -377,6 +393,27 @@ def _probe_write(path: Path) -> None:
             _sync(file.fileno())
     finally:
         path.unlink(missing_ok=True)
+
+
+def _file_id(folder: Path) -> tuple[int, int] | None:
+    """Return which file names the current state of a LevelDB; None if it is not there.
+
+    LevelDB replaces that file only as it opens.
+    """
+    try:
+        status = (folder / "CURRENT").stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _files_missing(db: Path) -> StoreWriteFailed:
+    missing = (path for path in reversed((db, *db.parents)) if not os.path.exists(path))
+    return StoreWriteFailed(
+        _text("Nothing can be saved: the workspace data is gone."),
+        _text("{folder} was deleted or moved, or its drive was disconnected.", folder=next(missing, db)),
+        _text("Put it back to go on, or export the workspace before you quit."),
+    )
 
 
 def _write_failed(why: OptionalText) -> StoreWriteFailed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent, RepairReport
 
@@ -28,6 +28,10 @@ class MemoryHealth:
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
         """Return an unsubscribe function; the listener is never called, bytes in memory cannot be damaged."""
         return lambda: None
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return None: there are no files."""
+        return None
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Compare the content of every entry with its SHA-256."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.errors import ContentDamaged, HelixError, StoreWriteFailed
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
@@ -63,6 +64,10 @@ class LevelDbHealth:
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Subscribe to damaged contents, once for each, with what to do. Call the result to unsubscribe."""
         return self.damage_notifier.listen(listener)
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return why nothing can be saved while the files are not in their place; None: they are."""
+        return await asyncio.to_thread(self._files.database.missing_files)
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Check everything, in slices between which others are served; if canceled, end after a slice.

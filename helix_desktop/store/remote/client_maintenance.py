@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.repair_report import IntegrityReport
@@ -138,6 +138,10 @@ class RemoteHealth:
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
         """Return a no-op: damage met here is raised here, and reported where the store is open."""
         return lambda: None
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return None: the owner says so when it quits, and when it refuses a write."""
+        return None
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Let the owner check every content and every row."""

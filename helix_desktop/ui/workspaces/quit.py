@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog
 
+from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
@@ -19,7 +20,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Workspaces")
 
-_QUIT, _HIDE = "quit", "hide"
+_QUIT, _HIDE, _EXPORT = "quit", "hide", "export"
 
 
 class QuitController(QObject):
@@ -88,7 +89,13 @@ class QuitController(QObject):
         by_session: dict[str, UnsavedDraft] = {}
         for app_window in self._windows.windows:
             by_session |= {draft.session_id: draft for draft in await app_window.save_drafts()}
-        if by_session and await self._ask_about([*by_session.values()]) != _QUIT:
+        workspaces = self._services.open_workspaces.values()
+        missing = {each.id: await each.store.health.missing_files() for each in (*workspaces,)}
+        for workspace_id, error in missing.items():
+            if error is not None and not await self._may_lose_workspace(workspace_id, error):
+                return False
+        drafts = [draft for draft in by_session.values() if missing.get(draft.workspace.id) is None]
+        if drafts and await self._ask_about(drafts) != _QUIT:
             return False
         pages = [page for app_window in self._windows.open_windows for page in app_window.unsaved_settings()]
         return not pages or await self._ask_about_settings(pages, is_quit=True) == _QUIT
@@ -134,6 +141,27 @@ class QuitController(QObject):
         error = unsaved[0].error
         why = translate(join_sentences(error.what, error.why, error.fix))
         return await self._ask_to_lose(what, why, is_quit=True)
+
+    async def _may_lose_workspace(self, workspace_id: str, error: StoreWriteFailed) -> bool:
+        """Return True if the user quits without a workspace whose files are gone; it can be exported."""
+        choices = (
+            DialogChoice("", tr("Cancel")),
+            DialogChoice(_QUIT, tr("Quit without saving"), "danger"),
+            DialogChoice(_EXPORT, tr("Export…"), "primary"),
+        )
+        self._windows.show()
+        answer = await dialogs.ask(
+            self._window,
+            self._window.theme,
+            tr(
+                "Quit without saving “{workspace}”?", workspace=self._services.registry.get(workspace_id).name
+            ),
+            translate(join_sentences(error.what, error.why, error.fix)),
+            choices,
+        )
+        if answer == _EXPORT:
+            self._window.rail.export_requested.emit(workspace_id)
+        return answer == _QUIT
 
     async def _ask_about_settings(self, pages: list[str], is_quit: bool) -> str:
         why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))

@@ -71,6 +71,7 @@ AT_HOME = {
     "health.report",
     "health.acknowledge",
     "health.listen",
+    "health.missing_files",
 }
 # Made on this side of the lists that cross.
 LOCAL_CALLS = {"page", "digests", "previous_version", "search", "search_handovers"}

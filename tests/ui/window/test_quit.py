@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.app.run import StartTargets
 from helix_desktop.ui.design.dialogs import QuestionDialog
@@ -141,3 +142,39 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
         assert all(opened.window.isVisible() for opened in windows.windows)
         assert [opened.shown_session for opened in windows.open_windows] == shown_sessions
         go.set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files can't be deleted there")
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_deleted_data_folder_is_said_and_asked_about(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(lambda _: StreamedReply(Text("One"))) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Count")
+        stored = list(rig.conversation.session.log)
+        (tmp_path / "data").rename(tmp_path / "away")
+        rig.type_message("Go on")
+        await until(lambda: texts(rig.window, "workspace data is gone"), "a notice")
+        await until(lambda: rig.composer.text() == "Go on", "the message where it was written")
+        assert list(rig.conversation.session.log) == stored
+
+        agreed: list[bool] = []
+        rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
+        rig.window.quit_requested.emit()
+        await until(lambda: question(rig), "the question")
+        assert texts(question(rig)[0], "was deleted or moved")
+        exports: list[str] = []
+        rig.window.rail.export_requested.disconnect()
+        rig.window.rail.export_requested.connect(exports.append)
+        press(question(rig)[0], "export")
+        await until(lambda: exports == [rig.workspace.id], "the way to save it")
+        assert not agreed
+
+        (tmp_path / "away").rename(tmp_path / "data")
+        rig.window.quit_requested.emit()
+        await until(lambda: agreed, "no question once it is back")
+
+
+def texts(widget: QWidget, words: str) -> list[str]:
+    """The labels in a widget that have these words."""
+    return [label.text() for label in widget.findChildren(QLabel) if words in label.text()]
