@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def export(args: argparse.Namespace) -> int:
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         is_transcript = bool(args.session) and args.file.suffix == TRANSCRIPT_SUFFIX
         place = _absolute(args.file) if is_transcript else _archive_path(args.file, bool(args.session))
+        _check_new(place, args.force)
         on_progress = ProgressPrinter().update
         if not args.session:
             return _print_exports([await services.backup.export(workspace.id, place, on_progress)], args.json)
@@ -125,6 +127,14 @@ def _archive_path(path: Path, is_session: bool) -> Path:
             text("Use {name}, or leave the ending out.", name=path.with_suffix(SUFFIX).name),
         )
     return _absolute(path.with_suffix(SUFFIX))
+
+
+def _check_new(path: Path, may_overwrite: bool) -> None:
+    if os.path.lexists(path) and not may_overwrite:
+        raise InvalidInput(
+            text("{file} already exists.", file=path),
+            fix=text("Choose another name, or overwrite it with {option}.", option="--force"),
+        )
 
 
 def _absolute(path: Path) -> Path:

@@ -133,6 +133,22 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: InProcessCli, tmp_p
     assert here.json("list", "ws") == before
 
 
+@pytest.mark.parametrize(("name", "options"), [("out.helix", ()), ("out.md", ("--session", "last"))])
+def test_a_file_is_overwritten_only_with_force(
+    here: InProcessCli, tmp_path: Path, name: str, options: tuple[str, ...]
+) -> None:
+    file = tmp_path / name
+    file.write_text("mine")
+    words = (str(file), "--workspace", str(tmp_path / "ws"), *options)
+    code, out, err = here.cache("export", *words)
+    assert (code, out, file.read_text()) == (2, "", "mine")
+    assert (
+        err == f"helix-desktop: {file} already exists. Choose another name, or overwrite it with --force.\n"
+    )
+    assert here.cache("export", *words, "--force")[0] == 0
+    assert file.read_bytes() != b"mine"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes among its files")
 def test_a_pipe_is_refused_at_once(here: InProcessCli, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.helix")

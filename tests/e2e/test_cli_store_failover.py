@@ -65,7 +65,8 @@ async def test_concurrent_commands_all_succeed(cli: Cli) -> None:
     await store.close()
     here = ("--workspace", "ws", "--json")
     assert (await cli("cache", "export", "all.helix", *here)).code == 0
-    verbs = (("list",), ("verify",), ("import", "all.helix"), ("export", "again"), ("trash",), ("repair",))
+    reading = (("list",), ("verify",), ("import", "all.helix"), ("trash",), ("repair",))
+    verbs = (*reading, ("export", "again", "--force"))
     for _ in range(2):
         ran = await asyncio.gather(*(cli("cache", *verb, *here) for verb in verbs))
         assert [result.code for result in ran] == [0] * len(verbs), ran

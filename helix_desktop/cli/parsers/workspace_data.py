@@ -61,6 +61,7 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         "ID",
         tr("only this session, with its subagents and its outputs ({last} = the newest)", last="last"),
     )
+    export.add_argument("--force", action="store_true", help=tr("overwrite FILE if it exists"))
     importing = add("import", tr("add what a file contains; nothing is overwritten"))
     importing.add_argument(
         "file", type=argument_types.path, metavar="FILE", help=tr("exported file ({suffix})", suffix=SUFFIX)
