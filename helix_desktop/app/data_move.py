@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from helix_desktop.config.data_dir_move import DataDirMove, plan_move
+from helix_desktop.config.data_dir_pointer import places_of
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
@@ -28,9 +29,10 @@ def move_data_dir(
     data_dir: DataDir, target: Path, on_progress: OnProgress, timeout_s: float = _LOCK_TIMEOUT_S
 ) -> DataDirMove:
     """Copy, verify and switch, once nobody else uses the data. Raises HelixError before any change."""
-    move = plan_move(data_dir.root, target)
+    earlier_places = places_of(data_dir.asked_for)[:-1]
+    plan_move(data_dir.root, target)
     with exclusive_access(data_dir, timeout_s):
-        move = plan_move(data_dir.root, target)  # nobody adds to it any more
+        move = plan_move(data_dir.root, target, earlier_places)  # nobody adds to it any more
         move.copy(on_progress)
         _relocate_samples(move)
         move.switch()

@@ -101,8 +101,8 @@ def move_in_window(args: argparse.Namespace) -> int:
     appearance.apply_stylesheet()
     reduce_motion(SettingsFile(data.settings_file).load()[0].reduce_motion)
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-        root = runner.run(move_with_window(data, args.folder, args.remove_old, appearance))
-    relaunch("--data-dir", str(root))
+        runner.run(move_with_window(data, args.folder, args.remove_old, appearance))
+    relaunch("--data-dir", str(data.asked_for))  # so that the next move knows where it began
     return 0
 
 

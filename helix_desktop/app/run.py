@@ -111,7 +111,7 @@ async def _run_window(
 
     def move(target: str, remove_old: bool) -> None:
         options = ["--remove-old"] if remove_old else []
-        relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.root), *options]
+        relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.asked_for), *options]
         stop.set()
 
     stop = asyncio.Event()

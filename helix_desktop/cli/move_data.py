@@ -8,6 +8,7 @@ import os
 
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
+from helix_desktop.config.data_dir_pointer import POINTER_FILE, may_be_deleted
 from helix_desktop.config.paths import DataDir
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -42,5 +43,10 @@ def move_data(args: argparse.Namespace) -> int:
                 "%n files moved and verified. The old copy is still in {folder}.",
                 folder=move.source,
             )
+        )
+        print_err(
+            tr("You can delete it.")
+            if may_be_deleted(move.source)
+            else tr("Don't delete {file}: it says where the data is now.", file=move.source / POINTER_FILE)
         )
     return 0

@@ -11,10 +11,11 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
+from helix_desktop.config.data_dir_pointer import POINTER_FILE, remove_pointers, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, folder_reason
@@ -33,12 +34,13 @@ _CHUNK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class DataDirMove:
-    """A planned move: the files to copy, and their size in bytes."""
+    """A planned move: the files to copy, their size in bytes, and the places that point to the old folder."""
 
     source: Path
     target: Path
     files: tuple[Path, ...]
     size: int
+    earlier_places: tuple[Path, ...] = ()
     digests: dict[Path, bytes] = field(default_factory=dict)
 
     def copy(self, on_progress: OnProgress) -> None:
@@ -61,12 +63,15 @@ class DataDirMove:
         """Switch to the new folder. Raises DataDirUnavailable; then the old one stays in use."""
         try:
             _sync_folders(self.target)
-            if read_pointer(self.target) is not None:  # the data returns to a previous place
-                (self.target / POINTER_FILE).unlink()
+            remove_pointers(self.target)  # where the data returns to a former place
             write_pointer(self.source, self.target)
             (self.target / MARK_FILE).unlink(missing_ok=True)
         except OSError as error:
             raise _move_error(self.target, error) from error
+        for place in self.earlier_places:
+            with suppress(OSError):  # it still leads there by the old folder
+                if place.resolve() != self.target:
+                    write_pointer(place, self.target)
 
     def remove_old(self) -> tuple[Path, ...]:
         """Remove what was moved from the old folder, except the pointer; return what could not be removed."""
@@ -109,8 +114,11 @@ class DataDirMove:
         return done
 
 
-def plan_move(source: Path, target: Path) -> DataDirMove:
-    """Check and plan a move without changing data. Raises InvalidInput, DataDirUnavailable."""
+def plan_move(source: Path, target: Path, earlier_places: tuple[Path, ...] = ()) -> DataDirMove:
+    """Check and plan a move without changing data. Raises InvalidInput, DataDirUnavailable.
+
+    `earlier_places` are former places of the data, whose pointers will lead to the new one.
+    """
     # Unlike those of a Path, these two take an unknown user's folder and a circle of links as they stand.
     source, target = source.resolve(), Path(os.path.realpath(os.path.expanduser(target)))
     if source == target or target.is_relative_to(source) or source.is_relative_to(target):
@@ -136,7 +144,7 @@ def plan_move(source: Path, target: Path) -> DataDirMove:
             ),
             text("Nothing was changed. Free up space there, or choose another folder."),
         )
-    return DataDirMove(source, target, files, size)
+    return DataDirMove(source, target, files, size, earlier_places)
 
 
 def _check_target(source: Path, target: Path) -> None:

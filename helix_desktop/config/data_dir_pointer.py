@@ -1,36 +1,71 @@
-"""The pointer that a moved data directory leaves behind: a small file with the new path."""
+"""The pointers that a moved data directory leaves behind: small files with the new path.
+
+One is in the old folder; one is beside it, for when the user deletes that folder with what is left in it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from helix_desktop.system.files import write_text_durably
 
 POINTER_FILE = "moved.json"
-_MAX_HOPS = 8
+WORKSPACES_FOLDER = "workspaces"
+"""The folder that a data directory has, and no remains of one."""
 
 
-def resolve_data_dir(root: Path) -> Path:
-    """Return the current path of the data of `root`: `root` itself unless it was moved."""
-    for _ in range(_MAX_HOPS):
-        to = read_pointer(root)
-        if to is None:
-            break
-        root = to
-    return root
+def places_of(root: Path) -> tuple[Path, ...]:
+    """Return where a data directory was, from `root` on, and where it is now."""
+    places = [root]
+    while (to := read_pointer(places[-1])) is not None and to not in places:
+        places.append(to)
+    return tuple(places)
+
+
+def pointer_files(root: Path) -> tuple[Path, Path]:
+    """Return the pointer in a folder, and the one beside it."""
+    return root / POINTER_FILE, root.with_name(f"{root.name}.{POINTER_FILE}")
 
 
 def read_pointer(root: Path) -> Path | None:
-    """Return where a data directory was moved to; None if it was not, or its pointer is invalid."""
-    try:
-        to = json.loads((root / POINTER_FILE).read_text(encoding="utf-8"))["to"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return Path(to) if isinstance(to, str) and os.path.isabs(to) else None
+    """Return where a data directory was moved to; None if it was not, or its pointers are invalid.
+
+    The one beside it counts where no data is in the folder.
+    """
+    inside, beside = pointer_files(root)
+    to = _read(inside)
+    return to if to is not None or os.path.isdir(root / WORKSPACES_FOLDER) else _read(beside)
 
 
 def write_pointer(root: Path, target: Path) -> None:
-    """Point from `root` to `target`, atomically and durably. Raises OSError."""
-    write_text_durably(root / POINTER_FILE, json.dumps({"to": str(target)}))
+    """Point from `root` to `target`, atomically and durably; beside it if possible. Raises OSError."""
+    inside, beside = pointer_files(root)
+    document = json.dumps({"to": str(target)})
+    if os.path.isdir(root):
+        write_text_durably(inside, document)
+    if _read(beside) is not None or not os.path.lexists(beside):
+        with suppress(OSError):
+            write_text_durably(beside, document)
+
+
+def may_be_deleted(root: Path) -> bool:
+    """Return True if the data is found without the folder that it was moved from."""
+    return _read(pointer_files(root)[1]) is not None
+
+
+def remove_pointers(root: Path) -> None:
+    """Let `root` be a data directory again. Raises OSError."""
+    for path in pointer_files(root):
+        if _read(path) is not None:
+            path.unlink()
+
+
+def _read(path: Path) -> Path | None:
+    try:
+        to = json.loads(path.read_text(encoding="utf-8"))["to"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Path(to) if isinstance(to, str) and os.path.isabs(to) else None

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helix_desktop.config.data_dir_pointer import POINTER_FILE, resolve_data_dir
+from helix_desktop.config.data_dir_pointer import WORKSPACES_FOLDER, places_of, pointer_files
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.system.files import non_folder_in
@@ -69,8 +69,13 @@ class DataDir:
 
     @classmethod
     def _resolve(cls, folder: Path) -> DataDir:
-        root = resolve_data_dir(folder)
+        root = places_of(folder)[-1]
         return cls(root, folder if root != folder else None)
+
+    @property
+    def asked_for(self) -> Path:
+        """Return the folder that was chosen, from which the data may have moved on."""
+        return self.moved_from or self.root
 
     @property
     def settings_file(self) -> Path:
@@ -80,7 +85,7 @@ class DataDir:
     @property
     def workspaces_dir(self) -> Path:
         """Return the folder with one folder per workspace."""
-        return self.root / "workspaces"
+        return self.root / WORKSPACES_FOLDER
 
     @property
     def logs_dir(self) -> Path:
@@ -107,13 +112,12 @@ class DataDir:
         Raises DataDirUnavailable.
         """
         if self.moved_from is not None and not self.workspaces_dir.is_dir():
+            pointers = tuple(str(path) for path in pointer_files(self.moved_from) if os.path.exists(path))
             # Created again in place of an unplugged drive, it would look as if everything was lost.
             raise DataDirUnavailable(
                 text("The data directory was moved to {folder}, but isn't there.", folder=self.root),
                 text("The drive may be missing, or the folder was moved or renamed."),
-                text(
-                    "Reconnect it, or delete {file} to start without it.", file=self.moved_from / POINTER_FILE
-                ),
+                text("Reconnect it, or delete {file} to start without it.", file=pointers),
             )
         try:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):

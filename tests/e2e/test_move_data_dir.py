@@ -18,7 +18,7 @@ from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.cli.main import main
 from helix_desktop.config import data_dir_move as moves
 from helix_desktop.config.data_dir_move import MARK_FILE, plan_move
-from helix_desktop.config.data_dir_pointer import POINTER_FILE
+from helix_desktop.config.data_dir_pointer import POINTER_FILE, write_pointer
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.digest import digest_of
@@ -125,6 +125,50 @@ def test_it_moves_and_is_found_at_the_new_place(
     assert (moved.root.stat().st_mode & 0o077) == 0
     left = {path.name for path in data.root.iterdir()}
     assert left == {POINTER_FILE} if remove else {"settings.toml", "workspaces"} < left
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_the_old_copy_can_be_deleted_or_it_is_said_what_has_to_stay(
+    data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str], is_taken: bool
+) -> None:
+    beside = tmp_path / f"old.{POINTER_FILE}"
+    if is_taken:
+        beside.write_text("mine")
+    assert main(["move-data", str(tmp_path / "new"), "--data-dir", str(data.root)]) == 0
+    words = capsys.readouterr().err
+    assert "The old copy is still in" in words
+    assert (f"Don't delete {data.root / POINTER_FILE}" in words) is is_taken
+    assert ("You can delete it." in words) is not is_taken
+    if is_taken:
+        assert beside.read_text() == "mine"
+        return
+    shutil.rmtree(data.root)
+    assert is_complete(located(data.root))
+    (tmp_path / "new").rename(tmp_path / "unplugged")
+    with pytest.raises(DataDirUnavailable, match=rf"delete {beside} to start"):
+        located(data.root).ensure()
+    beside.unlink()
+    assert located(data.root).root == data.root
+
+
+def test_every_former_place_leads_to_the_newest(data: DataDir, tmp_path: Path) -> None:
+    places = [data.root, *(tmp_path / f"place-{number}" for number in range(12))]
+    for target in places[1:]:
+        move_data_dir(located(data.root), target, quiet).remove_old()
+    assert [located(place).root for place in places] == [places[-1]] * len(places)
+    for emptied in places[1:-1]:
+        shutil.rmtree(emptied)  # seemingly empty
+    assert is_complete(located(data.root))
+    move_data_dir(located(data.root), data.root, quiet)
+    assert [located(place).root for place in places] == [data.root] * len(places)
+
+
+def test_a_long_way_is_followed_and_a_circle_ends(tmp_path: Path) -> None:
+    places = [tmp_path / str(number) for number in range(20)]
+    for place, target in zip(places, [*places[1:], places[-2]], strict=True):
+        place.mkdir()
+        write_pointer(place, target)
+    assert located(places[0]).root == places[-1]
 
 
 def test_it_moves_back(data: DataDir, tmp_path: Path) -> None:
