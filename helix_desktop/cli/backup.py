@@ -74,6 +74,8 @@ def backup(args: argparse.Namespace) -> int:
     """Write every workspace, or one, to a file of its own; return 1 if one is incomplete."""
 
     async def work(services: AppServices) -> int:
+        folder = _absolute(args.folder)
+        await services.backup.check_folder(folder)
         records, errors = services.backup.stored_workspaces(), [*services.backup.unreadable_workspaces()]
         if args.workspace is not None:
             requested, errors = resolve_workspace(services, args), []
@@ -90,7 +92,7 @@ def backup(args: argparse.Namespace) -> int:
         for record in records:
             try:
                 on_progress = ProgressPrinter(record.name).update
-                exports.append(await services.backup.back_up(record.id, _absolute(args.folder), on_progress))
+                exports.append(await services.backup.back_up(record.id, folder, on_progress))
             except HelixError as error:
                 errors.append(error)
                 print_notice(f"{record.name}: {error_text(error)}")

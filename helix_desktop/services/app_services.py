@@ -113,7 +113,7 @@ class AppServices:
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
-        self.backup = BackupService(self.registry, self.borrow_store, wall_clock_ms)
+        self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
 
     async def save_settings(self, settings: Settings) -> None:
         """Save changed settings; if the disk refuses, they still hold for this run. Raises HelixError then.

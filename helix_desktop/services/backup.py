@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 
-from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError
+from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
@@ -31,7 +32,10 @@ BorrowStore = Callable[[str], AbstractAsyncContextManager[SharedStore | RemoteSt
 class BackupService:
     """Exports, imports and backs up workspaces, also while they are open."""
 
-    def __init__(self, registry: WorkspaceRegistry, borrow_store: BorrowStore, clock: ClockMs) -> None:
+    def __init__(
+        self, data_folder: Path, registry: WorkspaceRegistry, borrow_store: BorrowStore, clock: ClockMs
+    ) -> None:
+        self._data_folder = data_folder
         self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
 
     def file_name(self, workspace_id: str) -> str:
@@ -87,6 +91,18 @@ class BackupService:
         """Merge a file into a workspace. Raises InvalidArchive, StoreError, WorkspaceMissing."""
         async with self._borrow_store(workspace_id) as store:
             return await store.import_from(path, on_progress)
+
+    async def check_folder(self, folder: Path) -> None:
+        """Raise InvalidInput for a backup folder inside the data folder."""
+        data_folder, target = await asyncio.to_thread(
+            lambda: (self._data_folder.resolve(), Path(os.path.realpath(folder)))
+        )
+        if target.is_relative_to(data_folder):
+            raise InvalidInput(
+                text("The workspaces can't be backed up to {folder}.", folder=folder),
+                text("It's in the data folder {data}, and would be lost with it.", data=data_folder),
+                text("Choose another folder."),
+            )
 
     async def back_up(
         self, workspace_id: str, folder: Path, on_progress: OnProgress = no_progress

@@ -167,6 +167,7 @@ UNUSABLE = [
     (("cache", "verify", "0123", "--workspace", "ws"), "No cached output starts with '0123'."),
     (("demo", "--out", "ws/a.txt"), "a.txt can't be used. It isn't a folder. Choose"),
     (("demo", "--out", "d" * 300), "can't be used. File name too long."),
+    (("backup", "d/saved", "--data-dir", "d"), "It's in the data folder /"),
     (("move-data", "ws/a.txt/x"), "ws/a.txt isn't a folder. It stays where it was."),
     (("sessions", "--workspace", "ws", "--data-dir", "d" * 300), "can't be used. File name too long."),
     (("demo", "--out", "ws/a.txt/x"), "ws/a.txt isn't a folder."),

@@ -157,6 +157,19 @@ def test_a_pipe_is_refused_at_once(here: InProcessCli, tmp_path: Path) -> None:
     assert "not a pipe or device" in err
 
 
+@pytest.mark.parametrize("name", ["", "saved", "workspaces/saved"])
+def test_a_backup_inside_the_data_is_refused(here: InProcessCli, tmp_path: Path, name: str) -> None:
+    folders = [tmp_path / "data" / name]
+    if sys.platform != "win32":
+        (tmp_path / "link").symlink_to(tmp_path / "data")
+        folders.append(tmp_path / "link" / name)
+    for folder in folders:
+        code, out, err = here("backup", str(folder))
+        assert (code, out, len(err.splitlines())) == (2, "", 1)
+        assert f"It's in the data folder {tmp_path / 'data'}, and would be lost with it." in err
+    assert not list(tmp_path.rglob("*.helix"))
+
+
 def test_a_backup_contains_every_workspace(here: InProcessCli, tmp_path: Path) -> None:
     code, _, err = here("backup", str(tmp_path / "saved"), "--workspace", str(tmp_path / "data"))
     assert (code, "isn't a workspace yet." in err) == (2, True)

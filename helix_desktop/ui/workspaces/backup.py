@@ -61,6 +61,7 @@ class BackupController(QObject):
         folder = await dialogs.pick_folder(self._window, tr("Choose a backup folder"))
         if folder is None:
             return
+        await self._services.backup.check_folder(folder)
         problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
         summary = _BackupSummary(len(records) + len(errors), [], problems)
         ended = await self._jobs.run_cancellable(

@@ -203,6 +203,9 @@ async def test_all_workspaces_are_backed_up_a_broken_one_is_named_and_a_backup_c
         await rig.run_turn("Hello")
         await rig.open_folder("second")
         await rig.run_turn("Hello again")
+        rig.window.commands.back_up.trigger()
+        await pick(rig, rig.wiring.services.data_folder)
+        await until(lambda: "would be lost with it" in rig.banner_text(), "the refusal of the data folder")
         place = tmp_path / "backups"
         place.mkdir()
         rig.window.commands.back_up.trigger()
