@@ -12,8 +12,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
 
-VERBS = "list|diff|revert|redo|accept"
-
 
 def add_changes_commands(add_command: AddCommand) -> None:
     """Add `changes list`, `diff`, `revert`, `redo` and `accept`."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
-from helix_desktop.cli.changes.parser import VERBS, add_changes_commands
+from helix_desktop.cli.cache.parser import AddCommand, add_cleanup_commands, add_find_commands
+from helix_desktop.cli.changes.parser import add_changes_commands
 from helix_desktop.cli.parsers.options import Commands, add_json, add_workspace
 from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.words.translation import Translator
@@ -18,18 +18,8 @@ _SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_
 def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add `cache` with its verbs."""
     cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
-    verbs = cache.add_subparsers(
-        dest="verb",
-        metavar="list|search|recall|show|verify|repair|export|import|gc|trash|restore|forget",
-        required=True,
-    )
-
-    def add(name: str, text: str) -> argparse.ArgumentParser:
-        verb = verbs.add_parser(name, parents=[common], help=text)
-        add_workspace(verb)
-        add_json(verb)
-        return verb
-
+    add = _verbs_of(cache, common)
+    add_find_commands(add)
     show = add("show", tr("write the exact bytes of an entry"))
     show.add_argument(
         "sha", type=argument_types.non_empty_text, metavar="SHA", help=tr("SHA-256, or its first digits")
@@ -42,6 +32,7 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         nargs="?",
         help=tr("entry to check (default: everything)"),
     )
+    add("repair", tr("check everything and repair damage"))
     export = add("export", tr("write sessions and cached outputs to one file"))
     export.add_argument(
         "file",
@@ -66,9 +57,21 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     importing.add_argument(
         "file", type=argument_types.path, metavar="FILE", help=tr("exported file ({suffix})", suffix=SUFFIX)
     )
-    add("repair", tr("check everything and repair damage"))
-    add_find_commands(add)
     add_cleanup_commands(add)
+
+
+def _verbs_of(command: argparse.ArgumentParser, common: argparse.ArgumentParser) -> AddCommand:
+    """Return what adds a verb to a command; its usage and errors list those that were added."""
+    verbs = command.add_subparsers(dest="verb", required=True)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(name, parents=[common], help=text)
+        add_workspace(verb)
+        add_json(verb)
+        verbs.metavar = "|".join(verbs.choices)
+        return verb
+
+    return add
 
 
 def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -105,15 +108,7 @@ def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
             "open in the window."
         ),
     )
-    verbs = changes.add_subparsers(dest="verb", metavar=VERBS, required=True)
-
-    def add(name: str, text: str) -> argparse.ArgumentParser:
-        verb = verbs.add_parser(name, parents=[common], help=text)
-        add_workspace(verb)
-        add_json(verb)
-        return verb
-
-    add_changes_commands(add)
+    add_changes_commands(_verbs_of(changes, common))
 
 
 def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
