@@ -22,15 +22,17 @@ async def attach_path(
 ) -> Attachment:
     """Return a file, or its lines, attached; in the workspace at `root` its changes are followed.
 
-    Raises InvalidInput, StoreError.
+    A relative path is looked for in the current folder, then in the workspace. Raises InvalidInput,
+    StoreError.
     """
+    path = await asyncio.to_thread(_find, root, path)
     if inside := path_inside(root, path):
         return await contents.attach_file(session_id, inside, first_line, last_line)
     try:
         data = await asyncio.to_thread(_read, path)
     except OSError as error:
         raise InvalidInput(
-            _text("Couldn't read {file}.", file=escape_hidden_name(path.name)),
+            _text("Couldn't read {file}.", file=escape_hidden_name(str(path))),
             _text("{reason}.", reason=error.strerror or str(error)),
             _text("Choose another file."),
         ) from error
@@ -42,6 +44,12 @@ def path_inside(root: Path, path: Path) -> str:
     absolute = Path(os.path.abspath(path))
     inside = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
     return "" if inside == "." else inside
+
+
+def _find(root: Path, path: Path) -> Path:
+    in_workspace = root / path
+    is_only_there = not os.path.lexists(path) and os.path.lexists(in_workspace)
+    return in_workspace if is_only_there and path_inside(root, in_workspace) else path.absolute()
 
 
 def _name_outside(path: Path) -> str:

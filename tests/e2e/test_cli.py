@@ -102,10 +102,15 @@ async def test_files_go_along_with_a_message(cli: Cli) -> None:
         ("", "2:two\n"),
         ("app.py", "x = 1\ny = 2\n"),
     ]
+    result = await cli.run("See this", "--attach", "app.py:2", "--json")
+    (sent,) = [line.event.attachments for line in result.lines if isinstance(line.event, UserSpoke)]
+    assert [(attachment.path, attachment.text) for attachment in sent] == [("app.py", "2:y = 2\n")]
+    refused = await cli.run("See this", "--attach", "none.py")
+    refused.assert_refused(2, f"Couldn't read {cli.folder / 'none.py'}. No such file or directory.")
     refused = await cli.run("See this", "--attach", "ws/blob.bin")
     refused.assert_refused(2, "Couldn't attach blob.bin. It isn't text (binary data")
     listed = await cli("sessions", "--workspace", "ws", "--json")
-    assert len(listed.json) == 1, "what was refused leaves no session"
+    assert len(listed.json) == 2, "what was refused leaves no session"
 
 
 async def test_calls_are_denied_without_yes(cli: Cli) -> None:
