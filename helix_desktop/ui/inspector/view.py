@@ -359,7 +359,7 @@ class Inspector(Themed, QWidget):
         self._saved.set_value(tr("Kept out of context"), saved)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")
         self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
-        self._disk.set_value(tr("Workspace, on disk"), format_size(cache.stored_size))
+        self._disk.set_value(tr("Outputs, on disk"), format_size(cache.stored_size))
 
     def _scroll_to_current(self, rows: RequestList, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid() and rows.hasFocus():

@@ -192,11 +192,10 @@ class PermissionRow:
 
 @dataclass(frozen=True, slots=True)
 class AboutInfo:
-    """The build in a line, what it stands on by name and version, the data folder, and if it can ask."""
+    """The build in a line, what it stands on by name and version, and if it can ask."""
 
     build: str
     versions: tuple[tuple[str, str], ...]
-    data_folder: str
     can_check_updates: bool = False
     error: str = ""
 

@@ -190,7 +190,6 @@ RULES = (
 ABOUT = AboutInfo(
     "Helix Desktop 0.1.0 (deb, commit 0123456789ab, 2026-11-20)",
     (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64")),
-    "/home/mara/.local/share/helix-desktop",
     can_check_updates=True,
 )
 LICENSES = tuple(
@@ -211,6 +210,7 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.keyboard.show_commands(tuple(command_groups(window)))
     dialog.about.show_about(ABOUT)
+    dialog.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
     dialog.about.licenses.show_licenses(LICENSES)
     return dialog
 

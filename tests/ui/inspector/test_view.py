@@ -23,6 +23,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     Segment,
     WindowChangesState,
 )
+from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -204,6 +205,9 @@ def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
     )
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
     assert pane.saved_bars.isHidden()
+    # What the outputs take is not what all data of the workspace takes.
+    names = [row.accessibleName() for row in pane.findChildren(KeyValue)]
+    assert "Outputs, on disk: 80 B" in names
 
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:

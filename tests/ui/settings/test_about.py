@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -21,12 +23,19 @@ TERMS = (
 def test_it_displays_build_folder_and_licenses(qtbot: QtBot) -> None:
     about = AboutPage()
     qtbot.addWidget(about)
-    about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),), "/data/helix"))
+    about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),)))
+    about.data_folder.show_folder(Path("/data/helix"))
     about.licenses.show_licenses(TERMS)
     about.show()
 
     text = "\n".join(label.text() for label in about.findChildren(QLabel))
-    for part in ("Helix 0.1.0 (deb)", "Qt 6.11.3", "/data/helix", "2 components", "has no update source"):
+    for part in (
+        "Helix 0.1.0 (deb)",
+        "Qt 6.11.3",
+        str(Path("/data/helix")),
+        "2 components",
+        "has no update source",
+    ):
         assert part in text, part
     press(about, "copy")
     assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"

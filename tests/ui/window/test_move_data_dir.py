@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.settings.dialog import SettingsPage
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -27,9 +29,10 @@ async def wait_for_widget(rig: WindowRig, kind: type[QWidget]) -> QWidget:
     return next(widget for widget in dialog.findChildren(kind) if widget.isVisible())
 
 
-async def ask_for(rig: WindowRig, target: Path) -> None:
-    """Press Move on the About page, and choose a folder."""
-    press(rig.wiring.settings.dialog.about, "move_data")
+async def ask_for(rig: WindowRig, target: Path, page: SettingsPage) -> None:
+    """Press Move on a page, and choose a folder."""
+    await rig.wiring.settings.show(page)
+    press(getattr(rig.wiring.settings.dialog, page), "move_data")
     dialog = await wait_for_widget(rig, QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.setDirectory(str(target))
@@ -37,10 +40,15 @@ async def ask_for(rig: WindowRig, target: Path) -> None:
     await until(lambda: not dialog.isVisible(), "the dialog gone")
 
 
-def words(rig: WindowRig) -> str:
-    """Return all text of the About page."""
-    labels = rig.wiring.settings.dialog.about.findChildren(QLabel)
+def words(rig: WindowRig, page: SettingsPage) -> str:
+    """Return all text of a page."""
+    labels = getattr(rig.wiring.settings.dialog, page).findChildren(QLabel)
     return "\n".join(label.text() for label in labels if not label.isHidden())
+
+
+def refused(rig: WindowRig, page: SettingsPage) -> bool:
+    """Return True if a page says that a folder is in use."""
+    return "isn't empty" in words(rig, page)
 
 
 async def test_it_moves_after_confirmation_and_the_sessions_are_there(
@@ -54,14 +62,16 @@ async def test_it_moves_after_confirmation_and_the_sessions_are_there(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.run_turn("Hello")
-        await rig.wiring.settings.show("about")
         rig.wiring.quit_controller.move_confirmed.connect(lambda *args: agreed.append(args))
-        await ask_for(rig, full)
-        await until(lambda: "isn't empty" in words(rig), "the refusal")
-        await ask_for(rig, target)
-        press(await wait_for_widget(rig, QuestionDialog), "cancel")
-        assert "isn't empty" not in words(rig)
-        await ask_for(rig, target)
+        pages: tuple[SettingsPage, ...] = ("about", "data")
+        for page in pages:
+            await ask_for(rig, full, page)
+            await until(partial(refused, rig, page), "the refusal")
+            assert str(tmp_path / "data") in words(rig, page)
+            await ask_for(rig, target, page)
+            press(await wait_for_widget(rig, QuestionDialog), "cancel")
+            assert not refused(rig, page)
+        await ask_for(rig, target, "data")
         press(await wait_for_widget(rig, QuestionDialog), "remove")
         await until(lambda: agreed, "the user's word")
     assert agreed == [(str(target), True)]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
@@ -13,6 +11,7 @@ from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.about.licenses_card import LicensesCard
+from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator, translate
@@ -25,8 +24,6 @@ _COPIED_MS = 1_500
 class AboutPage(QWidget):
     """Build, data folder, licenses; what it asks for comes out as signals."""
 
-    move_requested = Signal()
-    """The data folder is to lie elsewhere."""
     update_check_requested = Signal()
     """The user wants to know of a newer release."""
     diagnostics_requested = Signal()
@@ -48,14 +45,9 @@ class AboutPage(QWidget):
         self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
         self._open_release = PushButton("", "link", "external-link", name="open_release")
-        self._folder = _selectable("mono")
-        self._show_folder = PushButton(tr("Show folder"), "", "folder-open", name="show_folder")
-        self._move = PushButton(tr("Move…"), name="move_data")
-        self._move.setAccessibleName(tr("Move the data to another folder"))
-        self._data_status = label("", "note", wrap=True)
-        self._data_status.hide()
+        self.data_folder = DataFolder()
         self.licenses = LicensesCard()
-        self._report = self._path = self._release_url = ""
+        self._report = self._release_url = ""
         self._can_check_updates = True
         body = column(
             self._build, self._versions, self._error,
@@ -63,8 +55,7 @@ class AboutPage(QWidget):
             self._diagnostics_status,
             self._release,
             row(self._open_release, None), 8, line(), 8,
-            label(tr("Data"), "strong"), self._folder, FlowBox([self._show_folder, self._move]),
-            self._data_status,
+            label(tr("Data"), "strong"), self.data_folder,
             8, line(), 8, label(tr("Open-source licenses"), "strong"), self.licenses,
             gap=6,
         )  # fmt: skip
@@ -79,10 +70,6 @@ class AboutPage(QWidget):
         self._check_updates.clicked.connect(self.update_check_requested)
         self._diagnostics.clicked.connect(self.diagnostics_requested)
         self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
-        self._show_folder.clicked.connect(
-            lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self._path))))
-        )
-        self._move.clicked.connect(self.move_requested)
         self.show_release("")
 
     def show_about(self, info: AboutInfo) -> None:
@@ -90,8 +77,7 @@ class AboutPage(QWidget):
         self._build.setText(translate(info.build))
         self._versions.setText(info.versions_text)
         show_text(self._error, info.error)
-        self._report, self._path = info.report, info.data_folder
-        self._folder.setText(info.data_folder)
+        self._report = info.report
         self._check_updates.setVisible(info.can_check_updates)
         if not info.can_check_updates:
             self.show_release(tr("This build has no update source."))
@@ -110,10 +96,6 @@ class AboutPage(QWidget):
     def show_diagnostics_status(self, text: str) -> None:
         """Say where a bundle was saved; nothing when empty."""
         show_text(self._diagnostics_status, text)
-
-    def show_data_status(self, text: str) -> None:
-        """Say something about the data folder; nothing when empty."""
-        show_text(self._data_status, text)
 
     def _copy_report(self) -> None:
         QGuiApplication.clipboard().setText(self._report)

@@ -55,7 +55,6 @@ class AboutPresenter:
             AboutInfo(
                 origin.build.text,
                 facts,
-                str(self._services.data_folder),
                 bool(origin.build.releases),
                 translate(origin.problem),
             )

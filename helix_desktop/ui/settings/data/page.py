@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.data.history_card import HistoryCard
+from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import history_totals_text, shortfall_text
@@ -75,6 +76,9 @@ class DataPage(QWidget):
         for part in self._workspace_parts:
             body.addWidget(part)
         body.addWidget(self._backup_card())
+        self.data_folder = DataFolder()
+        title = label(tr("Data folder"), "strong")
+        body.addWidget(card(column(title, self.data_folder, margins=(16, 12, 16, 13), gap=5)))
         self.setLayout(column(page))
         self.age.activated.connect(lambda _: self.rule_chosen.emit(self.retention_rule))
         self.quota.activated.connect(lambda _: self.rule_chosen.emit(self.retention_rule))

@@ -12,6 +12,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
@@ -22,20 +23,22 @@ _KEEP, _REMOVE = "keep", "remove"
 
 
 class MoveDataPresenter(QObject):
-    """Binds the button of the About page. The window itself must end before its data can move."""
+    """Binds a part of the settings about the data folder. The window must end before its data can move."""
 
     confirmed = Signal(str, bool)
     """The new folder, and whether the old copy is to be removed at the end."""
 
-    def __init__(self, dialog: SettingsDialog, context: ControllerContext) -> None:
+    def __init__(self, dialog: SettingsDialog, part: DataFolder, context: ControllerContext) -> None:
         super().__init__(dialog)
-        self._dialog, self._window, self._services = dialog, context.window, context.services
+        self._dialog, self._part = dialog, part
+        self._window, self._services = context.window, context.services
         self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
-        dialog.about.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
+        part.show_folder(self._services.data_folder)
+        part.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
 
     async def prompt(self) -> None:
         """Ask for the folder and for confirmation. Raises HelixError for a folder that cannot be used."""
-        self._dialog.about.show_data_status("")
+        self._part.show_status("")
         source = self._services.data_folder
         target = await dialogs.pick_folder(
             self._dialog, tr("Move the data to an empty folder"), source.parent
@@ -61,4 +64,4 @@ class MoveDataPresenter(QObject):
             self.confirmed.emit(str(move.target), answer == _REMOVE)
 
     def _show_error(self, error: HelixError) -> None:
-        self._dialog.about.show_data_status(error_text(error))
+        self._part.show_status(error_text(error))

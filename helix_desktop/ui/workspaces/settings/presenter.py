@@ -27,6 +27,7 @@ from helix_desktop.ui.session.model_menu import (
 )
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.appearance_page import AppearancePage
+from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.keyboard.page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
@@ -182,7 +183,7 @@ class SettingsPresenter(QObject):
                 PermissionsPresenter(dialog.permissions, context, session_controller, self._trust).show
             ),
             "mcp": lambda: McpPresenter(dialog, context).show,
-            "data": lambda: DataPresenter(dialog, context, self._data_dialogs).show,
+            "data": lambda: self._bind_data(dialog),
             "about": lambda: self._bind_about(dialog),
         }
         return binders[page]()
@@ -195,9 +196,16 @@ class SettingsPresenter(QObject):
         self.policy.attach(page)
         return self.policy.show
 
+    def _bind_data(self, dialog: SettingsDialog) -> Fill:
+        self._bind_move(dialog, dialog.data.data_folder)
+        return DataPresenter(dialog, self._context, self._data_dialogs).show
+
+    def _bind_move(self, dialog: SettingsDialog, part: DataFolder) -> None:
+        MoveDataPresenter(dialog, part, self._context).confirmed.connect(self.move_confirmed)
+
     def _bind_about(self, dialog: SettingsDialog) -> Fill:
         context = self._context
-        MoveDataPresenter(dialog, context).confirmed.connect(self.move_confirmed)
+        self._bind_move(dialog, dialog.about.data_folder)
         return AboutPresenter(
             dialog.about, context.async_actions, context.services, lambda: context.window.theme
         ).show
