@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import plyvel
 
@@ -38,6 +38,7 @@ _text = TextContext("Store")
 _log = logging.getLogger(__name__)
 
 MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of unreferenced rows per synced write
+_CURRENT = "CURRENT"  # the file that names the state of a LevelDB
 _PROBE_BYTES = 64 * 1024  # bytes written to test if the disk takes writes at all
 _RESERVED_BYTES = 1024 * 1024  # free space that must remain beyond what reopening needs, in bytes
 
@@ -104,7 +105,7 @@ class Database:
         self._path = path
         self._lock = ReadWriteLock()
         self._closed = False
-        self._file_id: tuple[int, int] | None = None
+        self._current: IO[bytes] | None = None
         self._write_error = ""
         self._rollback_rows: dict[bytes, bytes | None] = {}
         self._set_db(_open_leveldb(path, create, strict))
@@ -194,19 +195,22 @@ class Database:
 
     def missing_files(self) -> StoreWriteFailed | None:
         """Return the error of a write while the files are not in their place; None: they are."""
-        return None if _file_id(self._path) is not None else _files_missing(self._path)
+        with self._lock.shared:
+            try:
+                status = (self._path / _CURRENT).stat()
+            except OSError:
+                return _files_missing(self._path)
+            if self._current is None or os.path.samestat(status, os.fstat(self._current.fileno())):
+                return None
+        return _files_replaced(self._path)
 
     def ensure_open(self) -> None:
-        """Reopen the files, before a write, if a failure closed them or others took their place.
+        """Reopen the files if a failure closed them, before a write. Raise StoreWriteFailed.
 
-        What is written to deleted files is lost, and no system refuses it. Raise StoreWriteFailed.
+        Deleted files stay open and can be read: what is written to them is lost, and no system refuses it.
         """
-        file_id = _file_id(self._path)
-        if file_id is None:
-            raise _files_missing(self._path)
-        if file_id != self._file_id:
-            with self._lock.exclusive:
-                self._close_db()
+        if (missing := self.missing_files()) is not None:
+            raise missing
         try:
             self._reopen_if_closed()
         except StoreUnreadable as error:
@@ -250,8 +254,10 @@ class Database:
     def _set_db(self, db: Any) -> None:
         self._db = db
         self._view = ReadView(db)
-        if db is not None:
-            self._file_id = _file_id(self._path)
+        if self._current is not None:
+            self._current.close()
+        # LevelDB replaces it only as it opens, and it keeps its number in every file system while it is open.
+        self._current = (self._path / _CURRENT).open("rb") if db is not None else None
 
     def _close_db(self) -> None:
         if self._db is not None:
@@ -395,24 +401,20 @@ def _probe_write(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _file_id(folder: Path) -> tuple[int, int] | None:
-    """Return which file names the current state of a LevelDB; None if it is not there.
-
-    LevelDB replaces that file only as it opens.
-    """
-    try:
-        status = (folder / "CURRENT").stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def _files_missing(db: Path) -> StoreWriteFailed:
     missing = (path for path in reversed((db, *db.parents)) if not os.path.exists(path))
     return StoreWriteFailed(
         _text("Nothing can be saved: the workspace data is gone."),
         _text("{folder} was deleted or moved, or its drive was disconnected.", folder=next(missing, db)),
-        _text("Put it back to go on, or export the workspace before you quit."),
+        _text("Put it back to continue, or export the workspace before you quit."),
+    )
+
+
+def _files_replaced(db: Path) -> StoreWriteFailed:
+    return StoreWriteFailed(
+        _text("Nothing can be saved: the workspace data was replaced."),
+        _text("{folder} is no longer the folder that was opened.", folder=db),
+        _text("Export the workspace to keep what is here, then quit and open it again."),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreUnreadable
+from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
@@ -54,6 +54,8 @@ class OpenFiles:
     def close(self) -> None:
         """Write the store's state, then close everything; call when there are no more readers."""
         try:
+            if (missing := self.database.missing_files()) is not None:
+                raise missing
             state, ends = read_clean_state(self.database), read_last_seqs(self.database)
             self.database.close()
             db = self.store_files.db
@@ -63,7 +65,7 @@ class OpenFiles:
             shutil.rmtree(self.store_files.before_migration, ignore_errors=True)
         except RowDamaged as error:
             self.mark_suspect(error)
-        except (OSError, StoreUnreadable) as error:
+        except (OSError, StoreUnreadable, StoreWriteFailed) as error:
             # Everything acknowledged is durable already; only the note of a clean end is missing.
             _log.warning("The store was closed without a note of its state: %s", error)
         finally:

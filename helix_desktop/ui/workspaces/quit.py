@@ -72,7 +72,8 @@ class QuitController(QObject):
             return
         self._is_asking, self._windows.asks_to_quit = True, self._window
         try:
-            running = self._running_titles()
+            # That question says that everything is saved; what is lost otherwise is asked next.
+            running = self._running_titles() if not await self._missing_files() else []
             answer = await self._ask(running) if running else _QUIT
             if answer == _QUIT and not await self._may_lose_drafts():
                 answer = ""
@@ -89,16 +90,21 @@ class QuitController(QObject):
         by_session: dict[str, UnsavedDraft] = {}
         for app_window in self._windows.windows:
             by_session |= {draft.session_id: draft for draft in await app_window.save_drafts()}
-        workspaces = self._services.open_workspaces.values()
-        missing = {each.id: await each.store.health.missing_files() for each in (*workspaces,)}
+        missing = await self._missing_files()
         for workspace_id, error in missing.items():
-            if error is not None and not await self._may_lose_workspace(workspace_id, error):
+            if not await self._may_lose_workspace(workspace_id, error):
                 return False
-        drafts = [draft for draft in by_session.values() if missing.get(draft.workspace.id) is None]
+        drafts = [draft for draft in by_session.values() if draft.workspace.id not in missing]
         if drafts and await self._ask_about(drafts) != _QUIT:
             return False
         pages = [page for app_window in self._windows.open_windows for page in app_window.unsaved_settings()]
         return not pages or await self._ask_about_settings(pages, is_quit=True) == _QUIT
+
+    async def _missing_files(self) -> dict[str, StoreWriteFailed]:
+        """Return why nothing can be saved, by workspace, for those whose files are gone."""
+        workspaces = [*self._services.open_workspaces.values()]
+        errors = {workspace.id: await workspace.store.health.missing_files() for workspace in workspaces}
+        return {workspace_id: error for workspace_id, error in errors.items() if error is not None}
 
     def _running_titles(self) -> list[str]:
         """Return the titles of the sessions whose agent is at work, in every open workspace."""

@@ -29,6 +29,7 @@ async def test_a_deleted_folder_takes_no_writes_and_can_be_exported(tmp_path: Pa
     commit = Commit("s", [tool_answer_event(1, content.data)], [content], summary=make_summary("s"))
     await store.commit(commit)
     assert await store.health.missing_files() is None
+    await store.wait_until_indexed()  # else it may add files meanwhile
     shutil.rmtree(tmp_path / "data")
     with pytest.raises(StoreWriteFailed, match="workspace data is gone") as caught:
         await store.commit(Commit("s", [user_message_event(2)]))
@@ -46,21 +47,39 @@ async def test_a_deleted_folder_takes_no_writes_and_can_be_exported(tmp_path: Pa
     await other.close()
 
 
-@pytest.mark.parametrize("as_copy", [False, True])
-async def test_a_folder_that_is_put_back_is_written_again(tmp_path: Path, as_copy: bool) -> None:
-    """Whether it is the same one, or a copy of it: what is written to the deleted files would be lost."""
+async def test_a_folder_that_is_put_back_is_written_again(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     store = await SharedStore.open(folder, WORKSPACE)
     await store.commit(Commit("s", [user_message_event(1)]))
     folder.rename(tmp_path / "away")
     with pytest.raises(StoreWriteFailed):
         await store.commit(Commit("s", [user_message_event(2)]))
-    if as_copy:
-        shutil.copytree(tmp_path / "away", folder)
-    else:
-        (tmp_path / "away").rename(folder)
+    (tmp_path / "away").rename(folder)
     await store.commit(Commit("s", [user_message_event(2)]))
     await store.close()
     store = await SharedStore.open(folder, WORKSPACE)
+    assert await store.events("s") == [user_message_event(1), user_message_event(2)]
+    await store.close()
+
+
+async def test_a_copy_in_its_place_stays_as_it_is(tmp_path: Path) -> None:
+    """It may be older: what was stored since can be exported, and nothing is mixed."""
+    folder, copy = tmp_path / "store", tmp_path / "copy"
+    store = await SharedStore.open(folder, WORKSPACE)
+    await store.commit(Commit("s", [user_message_event(1)]))
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("search.db*"))  # it may be written now
+    await store.commit(Commit("s", [user_message_event(2)], summary=make_summary("s")))
+    folder.rename(tmp_path / "away")
+    copy.rename(folder)
+    before = {path: path.read_bytes() for path in (folder / "db").iterdir()}
+    with pytest.raises(StoreWriteFailed, match="workspace data was replaced"):
+        await store.commit(Commit("s", [user_message_event(3)]))
+    await store.export_to(tmp_path / "saved.helix", "project")
+    await store.close()
+    assert {path: path.read_bytes() for path in (folder / "db").iterdir()} == before
+    assert not (folder / "clean").exists()
+    store = await SharedStore.open(folder, WORKSPACE)
+    assert await store.events("s") == [user_message_event(1)]
+    await store.import_from(tmp_path / "saved.helix")
     assert await store.events("s") == [user_message_event(1), user_message_event(2)]
     await store.close()
