@@ -132,7 +132,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/about/page.py" />
+            <location filename="../../helix_desktop/ui/settings/data_folder.py" />
             <source>Move the data to another folder</source>
             <translation type="unfinished" />
         </message>
@@ -142,7 +142,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/about/page.py" />
+            <location filename="../../helix_desktop/ui/settings/data_folder.py" />
             <source>Move…</source>
             <translation type="unfinished" />
         </message>
@@ -198,7 +198,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/about/page.py" />
+            <location filename="../../helix_desktop/ui/settings/data_folder.py" />
             <source>Show folder</source>
             <translation type="unfinished" />
         </message>
@@ -6433,6 +6433,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>Choose another name, or overwrite it with {option}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Copy the 64 digits from the marker in the conversation.</source>
             <translation type="unfinished" />
@@ -6476,6 +6481,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>Details: {text}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>Don't delete {file}: it says where the data is now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7100,6 +7110,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Write {form}; {command} lists the events.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>You can delete it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7815,6 +7830,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
+            <source>overwrite FILE if it exists</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>permanently delete everything in the trash</source>
             <translation type="unfinished" />
@@ -8234,6 +8254,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>{event} isn't the event of a handover.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>{file} already exists.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12565,6 +12590,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Outputs, on disk</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Over the size limit</source>
             <translation type="unfinished" />
@@ -12891,11 +12921,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Workspace</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Workspace, on disk</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15647,6 +15672,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/backup.py" />
+            <source>It's in the data folder {data}, and would be lost with it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/app_services.py" />
             <source>Locate it, or remove the workspace from the list.</source>
             <translation type="unfinished" />
@@ -15674,6 +15704,11 @@
         <message>
             <location filename="../../helix_desktop/services/sample_workspaces.py" />
             <source>The sample project couldn't be copied.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/backup.py" />
+            <source>The workspaces can't be backed up to {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16792,6 +16827,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/data/page.py" />
             <source>Data</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/page.py" />
+            <source>Data folder</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20342,6 +20382,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/store/leveldb/database.py" />
+            <source>Export the workspace to keep what is here, then quit and open it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/leveldb/database.py" />
             <source>Free up disk space or make the folder writable, then try again.</source>
             <translation type="unfinished" />
         </message>
@@ -20558,6 +20603,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/store/leveldb/database.py" />
+            <source>Nothing can be saved: the workspace data is gone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/leveldb/database.py" />
+            <source>Nothing can be saved: the workspace data was replaced.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/redaction/redaction.py" />
             <source>Nothing to remove.</source>
             <translation type="unfinished" />
@@ -20638,6 +20693,11 @@
         <message>
             <location filename="../../helix_desktop/store/open/open_files.py" />
             <source>Part of the workspace data is damaged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/leveldb/database.py" />
+            <source>Put it back to continue, or export the workspace before you quit.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20991,6 +21051,16 @@
         <message>
             <location filename="../../helix_desktop/store/archive/archive_format.py" />
             <source>{file} wasn't written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/leveldb/database.py" />
+            <source>{folder} is no longer the folder that was opened.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/leveldb/database.py" />
+            <source>{folder} was deleted or moved, or its drive was disconnected.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24950,6 +25020,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Export…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/backup.py" />
             <source>Files of workspaces that are done stay in the folder.</source>
             <translation type="unfinished" />
@@ -25200,6 +25275,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Quit without saving your settings?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Quit without saving “{workspace}”?</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
