@@ -31,7 +31,7 @@ def move_data_dir(
     """Copy, verify and switch, once nobody else uses the data. Raises HelixError before any change."""
     earlier_places = places_of(data_dir.asked_for)[:-1]
     plan_move(data_dir.root, target)
-    with exclusive_access(data_dir, timeout_s):
+    with _exclusive_access(data_dir, timeout_s):
         move = plan_move(data_dir.root, target, earlier_places)  # nobody adds to it any more
         move.copy(on_progress)
         _relocate_samples(move)
@@ -40,7 +40,7 @@ def move_data_dir(
 
 
 @contextmanager
-def exclusive_access(data_dir: DataDir, timeout_s: float) -> Iterator[None]:
+def _exclusive_access(data_dir: DataDir, timeout_s: float) -> Iterator[None]:
     """Keep all other processes out of the data directory. Raises StoreLocked if one uses it."""
     from PySide6.QtCore import QLockFile
 

@@ -42,7 +42,7 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
             text("Unknown option: {option}.", option=escape_hidden_name(argv[index - 1])),
             fix=text("See {command}.", command="helix-desktop --help"),
         )
-    if not is_target(argv[index]):
+    if not _is_target(argv[index]):
         command_names = ", ".join(name for name in commands if name != OPEN_COMMAND)
         raise InvalidInput(
             text("Unknown command or file: '{argument}'.", argument=escape_hidden_name(argv[index])),
@@ -77,7 +77,7 @@ def is_option(argument: str, options: Collection[str]) -> bool:
     return len(name) > len("--") and any(option.startswith(name) for option in options)
 
 
-def is_target(argument: str) -> bool:
+def _is_target(argument: str) -> bool:
     """Return True if an argument looks like a link, a `file:` URL, or an exported workspace."""
     lowered = argument.lower()
     return is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(SUFFIX)

@@ -18,7 +18,7 @@ def find_catalog(environ: Mapping[str, str], folder: Path) -> Path | None:
         return Path(choice)
     value = choice or next((environ[name] for name in _SYSTEM_VARIABLES if environ.get(name)), "")
     for name in _names(value):
-        if is_english(name):
+        if _is_english(name):
             return None
         for candidate in (name, name.partition("_")[0]):
             catalog = folder / f"{CATALOG_PREFIX}{candidate}.qm"
@@ -30,7 +30,7 @@ def find_catalog(environ: Mapping[str, str], folder: Path) -> Path | None:
 def unknown_language(environ: Mapping[str, str], folder: Path) -> str:
     """Return the choice of `LANGUAGE_VARIABLE` if there is no such language; else it is empty."""
     choice = environ.get(LANGUAGE_VARIABLE, "")
-    is_known = find_catalog(environ, folder) is not None or any(map(is_english, _names(choice)))
+    is_known = find_catalog(environ, folder) is not None or any(map(_is_english, _names(choice)))
     return "" if is_known else choice
 
 
@@ -39,7 +39,7 @@ def _names(value: str) -> Iterator[str]:
         yield code.partition(".")[0].partition("@")[0].replace("-", "_")
 
 
-def is_english(code: str) -> bool:
+def _is_english(code: str) -> bool:
     """Return whether a language needs no catalog; `C` and `POSIX` are English too."""
     return code.replace("-", "_").partition("_")[0] in {"en", "C", "POSIX"}
 

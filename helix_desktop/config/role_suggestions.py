@@ -23,7 +23,7 @@ class RoleSuggestion(msgspec.Struct, frozen=True):
     main: ModelInfo
 
 
-def suggest_roles(
+def _suggest_roles(
     settings: Settings, provider: Provider, catalog: ModelCatalog
 ) -> dict[FilledRole, RoleSuggestion]:
     """Return models of this provider for the roles that nobody has set yet; none without known figures.
@@ -55,7 +55,9 @@ def is_open(settings: Settings, role: FilledRole) -> bool:
 
 def with_filled_roles(settings: Settings, provider: Provider, catalog: ModelCatalog) -> Settings:
     """Return the settings with the open roles filled from the catalog; what is set already stays."""
-    labels = {role: filled.model.label for role, filled in suggest_roles(settings, provider, catalog).items()}
+    labels = {
+        role: filled.model.label for role, filled in _suggest_roles(settings, provider, catalog).items()
+    }
     filled_roles = tuple(dict.fromkeys((*settings.catalog_roles, *labels)))
     return msgspec.structs.replace(settings, **labels, catalog_roles=filled_roles) if labels else settings
 

@@ -146,7 +146,7 @@ def step_unpriced(info: ModelInfo) -> int | None:
     return 0 if info.free else None
 
 
-def step_tokens(response: AssistantSpoke) -> int:
+def _step_tokens(response: AssistantSpoke) -> int:
     """Return the input and output tokens of a step, as reported by the provider, or by our count."""
     usage = response.usage
     if usage is not None and _is_usage_reported(response):
@@ -160,7 +160,7 @@ def _is_usage_reported(response: AssistantSpoke) -> bool:
 
 
 def _step_spending(response: AssistantSpoke) -> Spending:
-    usage, tokens = response.usage, step_tokens(response)
+    usage, tokens = response.usage, _step_tokens(response)
     if usage is None or not _is_usage_reported(response):
         return Spending(tokens, response.cost, estimated=True)
     if not (usage.reports_cache or usage.cached):

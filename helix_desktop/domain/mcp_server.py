@@ -78,10 +78,10 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def target_line(self) -> str:
         """Return what is started, or where requests go, on one line."""
-        return self.url or shell_line((self.command, *self.args))
+        return self.url or _shell_line((self.command, *self.args))
 
 
-def shell_line(argv: tuple[str, ...]) -> str:
+def _shell_line(argv: tuple[str, ...]) -> str:
     """Return arguments as a user would type them; those that are not plain are JSON-quoted."""
     plain = re.compile(r"[A-Za-z0-9_@%+=:,./~-]+")
     return " ".join(word if plain.fullmatch(word) else json.dumps(word) for word in argv)

@@ -55,7 +55,7 @@ class RequestExtras(msgspec.Struct, frozen=True, omit_defaults=True):
         faults = [
             *(header_fault(name, value) for name, value in self.headers.items()),
             *(header_fault(name) for name in self.secret_headers),
-            *(field_fault(name, value, dialect) for name, value in self.body.items()),
+            *(_field_fault(name, value, dialect) for name, value in self.body.items()),
         ]
         return next((fault for fault in faults if fault), "")
 
@@ -79,7 +79,7 @@ def header_fault(name: str, value: str = "") -> OptionalText:
     return ""
 
 
-def field_fault(name: str, value: object, dialect: str) -> OptionalText:
+def _field_fault(name: str, value: object, dialect: str) -> OptionalText:
     """Return why a field can't be added to the body; empty if it can."""
     if name in _OWN_FIELDS:
         return text("The field {name} can't be added: Helix sets it.", name=name)

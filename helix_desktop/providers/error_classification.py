@@ -100,14 +100,14 @@ _CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
 """Parts of codes that blame the request."""
 
 
-def is_rate_limited(status: int, error_text: str) -> bool:
+def _is_rate_limited(status: int, error_text: str) -> bool:
     """Return True if an error is a rate limit; `error_text` in lower case."""
     return status == HTTPStatus.TOO_MANY_REQUESTS or any(word in error_text for word in _RATE)
 
 
 def is_overflow(status: int, error_text: str) -> bool:
     """Return True if an error says that the request exceeds the window; `error_text` in lower case."""
-    if is_rate_limited(status, error_text) or status in _NEVER_OVERFLOW:
+    if _is_rate_limited(status, error_text) or status in _NEVER_OVERFLOW:
         return False
     return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in error_text for phrase in _OVERFLOW)
 
@@ -173,20 +173,20 @@ def extract_error_text(body: str) -> TranslatableText:
     try:
         message = _find_message(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeEncodeError):
-        if is_html(body):
+        if _is_html(body):
             return text("The server sent a web page.")
         message = body
     return verbatim(ellipsize(" ".join(message.split()), MAX_QUOTE_CHARS))
 
 
-def is_html(body: str) -> bool:
+def _is_html(body: str) -> bool:
     """Return True if a body is a web page."""
     return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
 
 
 def body_excerpt(body: str) -> TranslatableText:
     """Quote the beginning of what a server sent instead of an answer, as a sentence."""
-    if is_html(body):
+    if _is_html(body):
         return text("The server sent a web page.")
     line = " ".join(body[:200].split())
     return text("The server sent: {line}", line=line) if line else text("The server sent nothing.")

@@ -42,12 +42,12 @@ def measure_all(
         # The largest first: a long recording started last would leave the other processes idle.
         order = sorted(range(len(paths)), key=lambda index: -_size(paths[index]))
         running = {
-            pool.submit(measure_bundled, paths[index], create_replay, options): index for index in order
+            pool.submit(_measure_bundled, paths[index], create_replay, options): index for index in order
         }
         return _collect(running, on_progress)
 
 
-def measure_bundled(path: Path, create_replay: ReplayFactory, options: MeasureOptions) -> MeasuredRecording:
+def _measure_bundled(path: Path, create_replay: ReplayFactory, options: MeasureOptions) -> MeasuredRecording:
     """Measure one recording with the bundled vocabulary. Raises InvalidRecording."""
     return measure_file(path, create_replay, MessageTokenCounter.bundled(), options)
 
@@ -59,7 +59,7 @@ def _measure_sequentially(
     on_progress: Callable[[int], None],
 ) -> Iterator[MeasuredRecording]:
     for done, path in enumerate(paths, 1):
-        yield measure_bundled(path, create_replay, options)
+        yield _measure_bundled(path, create_replay, options)
         on_progress(done)
 
 

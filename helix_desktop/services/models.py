@@ -226,7 +226,7 @@ class ModelService:
         """Return a provider's server with what is stored for it; what is `typed` in a form counts instead."""
         secrets: dict[str, str] = {}
         is_stored = self._has_stored_key_for(provider)
-        for owner, names in header_owners(provider, model):
+        for owner, names in _header_owners(provider, model):
             for name in names:
                 stored = await self._secrets.secret_header(provider.name, owner, name) if is_stored else ""
                 secrets[name] = (typed or NO_SECRET_HEADERS).get((owner, name)) or stored
@@ -245,7 +245,7 @@ class ModelService:
         `secret_headers` are values that count instead of stored ones. Raises ModelError.
         """
         if _is_http_url(provider.base_url) and provider.base_url.strip().startswith("http:"):
-            local_server = await identify(self._local_http, server_root(provider.base_url))
+            local_server = await identify(self._local_http, _server_root(provider.base_url))
             if local_server is not None and local_server.kind != "other":
                 return {
                     model.name: SourcedSpec("server", model.source, model.spec)
@@ -294,7 +294,7 @@ class WorkspaceModels:
         return await self._models.roles(self._record(), label)
 
 
-def header_owners(provider: Provider, model: str = "") -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _header_owners(provider: Provider, model: str = "") -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the secret headers that requests have: of the provider (an empty name), and of the model."""
     own = provider.entry(model).extras if model else NO_EXTRAS
     hidden = {name.lower() for name in (*own.headers, *own.secret_headers)}
@@ -331,7 +331,7 @@ def _any_of(variables: tuple[str, ...]) -> str:
     return text("{first} or {other}", first=first, other=other)
 
 
-def server_root(base_url: str) -> str:
+def _server_root(base_url: str) -> str:
     """Return an OpenAI-like base URL without its /v1: the root of a local server's own API."""
     return base_url.strip().rstrip("/").removesuffix("/v1")
 

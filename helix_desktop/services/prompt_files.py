@@ -89,7 +89,7 @@ class PromptFiles:
         catalog = await self.read(workspace_id)
         file = catalog.find(typed.name)
         if file is None:
-            raise unknown_command(typed.name, catalog)
+            raise _unknown_command(typed.name, catalog)
         message = expand_prompt(file.text, typed.arguments)
         if not message:
             raise InvalidInput(
@@ -134,7 +134,7 @@ class PromptFiles:
             yield PromptFolder(self._open_jail(self.user_folder), "", "user", self.user_folder.name)
 
 
-def unknown_command(name: str, catalog: PromptCatalog) -> InvalidInput:
+def _unknown_command(name: str, catalog: PromptCatalog) -> InvalidInput:
     """Return the error for a command that does not exist, with the nearest name."""
     command = SLASH + name
     unusable = next((file for file in catalog.unusable if file.name == command_key(name)), None)

@@ -128,14 +128,14 @@ class ProviderChanges:
 
     async def add_server(self, server: LocalServer) -> Provider:
         """Add a server that was found, with all its models; the loaded one is its default."""
-        provider = provider_from_server(server, self._services.settings)
+        provider = _provider_from_server(server, self._services.settings)
         settings = self._services.settings.with_provider(provider)
         await self._services.save_settings(self._with_roles(settings, provider))
         return provider
 
     async def add_and_use_server(self, server: LocalServer) -> str:
         """Add a server that was found, let its default model answer everywhere, and return its label."""
-        provider = provider_from_server(server, self._services.settings)
+        provider = _provider_from_server(server, self._services.settings)
         label = f"{provider.name}/{provider.resolve_model_name()}"
         settings = self._services.settings.with_provider(provider)
         settings = msgspec.structs.replace(settings, model=label)
@@ -180,7 +180,7 @@ def updated_label(label: str, previous_name: str, provider: Provider | None) -> 
     return f"{provider.name}/{model_name}"
 
 
-def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
+def _provider_from_server(server: LocalServer, settings: Settings) -> Provider:
     """Return a provider made of a server that was found; of its own name, or of one with a number."""
     base = re.sub(r"[\s/]+", "-", server.title).lower()
     used_names = {provider.name for provider in settings.providers} | {DEMO}

@@ -94,7 +94,7 @@ def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     """Return what was summarized, or that the user edited it, and the tokens of the context."""
     if handover.origin:
-        return continued_text(handover.origin_title)
+        return _continued_text(handover.origin_title)
     if handover.revises:
         return f"{tr('Handover edited by you')} · {revision_size_text(handover.before, handover.after)}"
     if handover.replaces:
@@ -113,7 +113,7 @@ def revision_size_text(before: int, after: int) -> str:
     return tr("{difference} tokens", difference=format_token_difference(after - before))
 
 
-def continued_text(title: str) -> str:
+def _continued_text(title: str) -> str:
     """Return that a session continues another one, by its title."""
     return tr("Continues “{title}”", title=session_title(title))
 

@@ -220,6 +220,25 @@ def _allowed_names() -> dict[str, int]:
     return allowed
 
 
+def test_a_function_of_one_module_is_private() -> None:
+    """What no other file names is found faster where it says so; commands and tests are other files."""
+    words = {path: set(re.findall(r"\w+", path.read_text(encoding="utf-8"))) for path in _code()}
+    counts = Counter(name for found in words.values() for name in found)
+    assert not [
+        f"{path.relative_to(ROOT)} {node.name}"
+        for path in words
+        if path.is_relative_to(PRODUCT)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, Function) and not node.name.startswith("_") and counts[node.name] == 1
+    ]
+
+
+def _code() -> list[Path]:
+    """Return the files that may name a function."""
+    files = [ROOT / name for name in ("pyproject.toml", "Makefile", "helix", "README.md")]
+    return [*files, *sources("helix_desktop", "tests", "packaging")]
+
+
 def british_spellings(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line of each British spelling, and the word with what to write instead."""
     for pattern, american in _spellings():

@@ -41,16 +41,16 @@ def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | N
         text = cached_argument(value)
         masked_values[key] = value
         if len(text) > MIN_CHARS:
-            masked_values[key] = argument_marker(text, digits)
+            masked_values[key] = _argument_marker(text, digits)
             cached_texts.append(text)
     return _maskable_call(call, masked_values, cached_texts) if cached_texts else None
 
 
 def _mask_whole(call: ToolCall, digits: int) -> MaskableCall:
-    return _maskable_call(call, {WHOLE_KEY: argument_marker(call.arguments, digits)}, [call.arguments])
+    return _maskable_call(call, {WHOLE_KEY: _argument_marker(call.arguments, digits)}, [call.arguments])
 
 
-def argument_marker(text: str, digits: int = HEX_DIGITS) -> str:
+def _argument_marker(text: str, digits: int = HEX_DIGITS) -> str:
     """Return the marker that replaces an argument's value, with what that holds."""
     data = text.encode("utf-8", "surrogatepass")
     about = describe_text(text)

@@ -32,7 +32,7 @@ def tokens_of(event: MessageEvent) -> int:
             return tokens + FRAMING_TOKENS
 
 
-def full_tokens_of(event: MessageEvent) -> int:
+def _full_tokens_of(event: MessageEvent) -> int:
     """Return the tokens of a message, framing included, counting all of what is shown in part."""
     parts: tuple[ToolAnswered | Attachment, ...] = ()
     match event:
@@ -131,7 +131,7 @@ class MessageLog:
         self._counts.append(_with_message(self._counts[-1] if self._counts else MessageCounts(), event))
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
-        self._cumulative_full.append(self.full_total_tokens + full_tokens_of(event))
+        self._cumulative_full.append(self.full_total_tokens + _full_tokens_of(event))
         return item
 
     def drop_after(self, seq: int) -> None:

@@ -236,7 +236,7 @@ def observation_due(
 
     After failures it waits as a handover does; after three in a row only the user can start it.
     """
-    if is_observing_paused(transcript, policy, now_ms):
+    if _is_observing_paused(transcript, policy, now_ms):
         return None
     room = gauge.window / gauge.ratio
     return observation.due_reflection(transcript, policy, room) or observation.due_observation(
@@ -254,7 +254,7 @@ def observation_relief(
     """
     if not (policy.enabled and policy.observe_at) or gauge.pressure == "none":
         return None
-    if is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
+    if _is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
         return None
     needed = max(gauge.used - gauge.handover_threshold, gauge.window * policy.handover_least_gain)
     ranges = observation.unobserved_range(transcript), observation.refinable_range(transcript)
@@ -278,7 +278,7 @@ def observation_savings(
     return (event_range.tokens - added) * gauge.ratio
 
 
-def is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: int) -> bool:
+def _is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: int) -> bool:
     """Return True while failures keep observations from being tried: the backoff, or three in a row."""
     failures = transcript.observation_failures
     waited = now_ms - transcript.last_observation_at_ms

@@ -300,7 +300,7 @@ class _QuotedText(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """Return its words."""
         text = quoted_text(self.parts)
-        return cut_middle(text, len(text) * self.tokens // self.cut_from) if self.cut_from else text
+        return _cut_middle(text, len(text) * self.tokens // self.cut_from) if self.cut_from else text
 
 
 def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText]:
@@ -329,7 +329,7 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
     return quoted[::-1]
 
 
-def cut_middle(text: str, max_chars: int) -> str:
+def _cut_middle(text: str, max_chars: int) -> str:
     """Return head and tail of a text in about `max_chars` characters; the index entry has all of it."""
     return f"{text[: max_chars * 2 // 3]} […] {text[len(text) - max_chars // 3 :]}"
 

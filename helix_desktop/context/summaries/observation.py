@@ -122,10 +122,10 @@ def pending_observations(transcript: Transcript) -> int | None:
     """Return the seq of the newest prepared observations that were never placed and still apply."""
     observed = transcript.rewrites.observations
     unplaced = reversed(transcript.rewrites.unplaced_seqs)
-    return next((seq for seq in unplaced if still_applies(transcript, observed[seq])), None)
+    return next((seq for seq in unplaced if _still_applies(transcript, observed[seq])), None)
 
 
-def still_applies(transcript: Transcript, observations: ObservationsMade) -> bool:
+def _still_applies(transcript: Transcript, observations: ObservationsMade) -> bool:
     """Return True if the observations' source is unchanged in the window and takes more tokens than they."""
     return (
         is_current(transcript, observations)

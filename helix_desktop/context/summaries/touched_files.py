@@ -55,7 +55,7 @@ def call_content(response: AssistantSpoke | None, seq: int, call_id: str) -> Cal
     if response is None or not calls:
         return UNKNOWN_CALL
     call = calls[-1]
-    contents = [written_content(short) for short in response.short if short.call_id == call.id]
+    contents = [_written_content(short) for short in response.short if short.call_id == call.id]
     reads_part = tool_kind(call.name) == "read" and _reads_part(call)
     return CallContent(seq, contents[-1] if contents else "", reads_part)
 
@@ -79,7 +79,7 @@ def lookup_failure(output: ToolAnswered, kind: ToolKind) -> StoredContent | None
 
 
 @lru_cache(_REMEMBERED_CALLS)
-def written_content(call: MaskedCall) -> str:
+def _written_content(call: MaskedCall) -> str:
     """Return the digest of what a call writes, among its large arguments; empty if it is none of them.
 
     What an edit replaces is not what it writes.

@@ -11,10 +11,10 @@ def attachment_text(attachment: Attachment, masked: bool = False) -> str:
     """Return an attachment as the user's message holds it; an image is text and hash when `masked`."""
     if attachment.image is not None:
         return attachment.image.marker if masked else attachment.image.text
-    return f"[{attachment_heading(attachment)}]\n{attachment.text}"
+    return f"[{_attachment_heading(attachment)}]\n{attachment.text}"
 
 
-def attachment_heading(attachment: Attachment) -> str:
+def _attachment_heading(attachment: Attachment) -> str:
     """Return what an attachment is, on one line: its kind, its path or name, and which lines of how many."""
     name = escape_hidden_name(attachment.path or attachment.label)
     match attachment.kind:

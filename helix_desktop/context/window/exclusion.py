@@ -56,14 +56,14 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
     if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
         output = entry.event
         about = f"{output.name} {ellipsize(output.target, WHOLE_TARGET)}, {format_bytes(output.size)}"
-        return Exclusion((seq,), output.digest, exclusion_line(output.digest, about, digits))
+        return Exclusion((seq,), output.digest, _exclusion_line(output.digest, about, digits))
     content = _content(_whole_text(message), f"e{seq}")
     covers = transcript.window.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
     calls: tuple[str, ...] = ()
     if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke):
         short = {call.call_id: call.arguments for call in entry.event.short}
         calls = tuple(f"{call.name}{short.get(call.id, call.arguments)}" for call in entry.event.calls)
-    line = exclusion_line(content.digest, f"{_name(entry)}, {format_bytes(len(content.data))}", digits)
+    line = _exclusion_line(content.digest, f"{_name(entry)}, {format_bytes(len(content.data))}", digits)
     targets = tuple(cover.seq for cover in covers) or (seq,)
     return Exclusion(targets, content.digest, line, (content,), calls)
 
@@ -76,7 +76,7 @@ def plan_opening_exclusion(transcript: Transcript, seq: int, part: int, digits: 
     text = texts[part - 1]
     content = _content(text.text, text.path or text.kind)
     about = f"instructions {text.path}".strip() if text.kind != "environment" else "the environment"
-    line = exclusion_line(content.digest, f"{about}, {format_bytes(len(content.data))}", digits)
+    line = _exclusion_line(content.digest, f"{about}, {format_bytes(len(content.data))}", digits)
     return Exclusion((seq,), content.digest, line, (content,), part=part)
 
 
@@ -103,7 +103,7 @@ def can_exclude(entry: WindowEntry, transcript: Transcript) -> bool:
     return not (is_answer and transcript.turn_open and getattr(entry, "step", 0) == transcript.messages.steps)
 
 
-def exclusion_line(digest: str, about: str, digits: int) -> str:
+def _exclusion_line(digest: str, about: str, digits: int) -> str:
     """Return what stands for what the user excluded: a handle to it, and what it is."""
     what = " ".join(about.split())
     return f"{bare_marker(digest, digits)} excluded by the user: {what}. Recall it only if you need it."

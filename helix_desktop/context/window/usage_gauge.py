@@ -237,7 +237,7 @@ def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
     return ReportedUsage(
         input=usage.input,
         estimate=response.estimate,
-        ratio=calibrated_ratio(reports),
+        ratio=_calibrated_ratio(reports),
         least_input=least_input,
         least_estimate=least,
         reports=len(reports),
@@ -246,7 +246,7 @@ def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
     )
 
 
-def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
+def _calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
     """Return a model's tokens per token of ours: the median of its newest reports, in steps, bounded."""
     ratios = [
         response.usage.input / response.estimate
@@ -258,8 +258,8 @@ def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
 
 
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:
-    """Return `calibrated_ratio` for a model, by its label, from its reports in this session."""
-    return calibrated_ratio(_reports(transcript, model))
+    """Return `_calibrated_ratio` for a model, by its label, from its reports in this session."""
+    return _calibrated_ratio(_reports(transcript, model))
 
 
 def request_ratio(response: AssistantSpoke, default: float) -> float:
@@ -289,7 +289,7 @@ def ratio_before(transcript: Transcript, seq: int) -> float:
     choices = (choice for choice in reversed(transcript.model_choices) if choice[0] < seq)
     choice_seq, label = next(choices, (0, ""))
     model = label if label and choice_seq > answered else model
-    return calibrated_ratio([report for report in earlier if report[1].model == model][-_REPORTS:])
+    return _calibrated_ratio([report for report in earlier if report[1].model == model][-_REPORTS:])
 
 
 def output_tokens(tokens: int, ratio: float) -> int:

@@ -110,7 +110,7 @@ class Projector:
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
         earlier, changed = self._rendered, self._changed
-        added = in_call_order(live[len(self._entries) :])
+        added = _in_call_order(live[len(self._entries) :])
         rendered = [
             found
             if changed is not None
@@ -293,7 +293,7 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: 
     return transcript.window.handover_count[1]
 
 
-def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
+def _in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
     """Return the entries with each step's answers in the order of its calls, not of their completion."""
     ordered: list[WindowEntry] = []
     calls: Sequence[ToolCall] = ()

@@ -54,7 +54,7 @@ class FuzzyPaths:
             paths = dict.fromkeys([path for path in recent if path in self._index] + self._top)
             return [PathMatch(path) for path in islice(paths, limit)]
         scored = [
-            (self._score(at, folded, positions) + recency(ranks.get(at)), positions, self.paths[at])
+            (self._score(at, folded, positions) + _recency(ranks.get(at)), positions, self.paths[at])
             for at in self._candidates(folded, ranks)
             if (positions := align(folded, self.paths[at], self._folded[at]))
         ]
@@ -86,7 +86,7 @@ class FuzzyPaths:
 
     def _score(self, at: int, query: str, positions: Sequence[int]) -> int:
         points = score(self.paths[at], positions) - (_FOLDER if self.paths[at].endswith("/") else 0)
-        return points + (_WHOLE_NAME if is_whole_name(query, self._names[at]) else 0)
+        return points + (_WHOLE_NAME if _is_whole_name(query, self._names[at]) else 0)
 
 
 def _by_length_of_name(paths: Iterable[str]) -> Iterator[str]:
@@ -119,12 +119,12 @@ def name_start(path: str) -> int:
     return path.rfind("/", 0, len(path) - 1) + 1
 
 
-def is_whole_name(query: str, name: str) -> bool:
+def _is_whole_name(query: str, name: str) -> bool:
     """Return True if a query is a name, with or without its ending."""
     return name in (query, f"{query}/") or name.partition(".")[0] == query
 
 
-def recency(rank: int | None) -> int:
+def _recency(rank: int | None) -> int:
     """Return the points for having been used lately."""
     return 0 if rank is None else max(2, _RECENT - rank)
 
@@ -134,14 +134,14 @@ def score(path: str, positions: Sequence[int]) -> int:
     start, total, before = name_start(path), 0, -1
     for at in positions:
         total += _NAME if at >= start else 0
-        total += _NAME_START if at == start else _WORD if is_word_start(path, at) else 0
+        total += _NAME_START if at == start else _WORD if _is_word_start(path, at) else 0
         if before >= 0:
             total += _NEXT if at == before + 1 else -min(_MAX_GAP, _GAP * (at - before - 1))
         before = at
     return total
 
 
-def is_word_start(path: str, at: int) -> bool:
+def _is_word_start(path: str, at: int) -> bool:
     """Return True if a word begins at a position: after a separator, or with a capital."""
     if at == 0 or path[at - 1] in _SEPARATORS:
         return True
@@ -190,7 +190,7 @@ def _by_words(query: str, path: str, folded: str) -> tuple[int, ...]:
         if not (positions and folded.startswith(letter, at + 1)):
             at = folded.find(letter, at + 1)
             first = at
-            while at >= 0 and not is_word_start(path, at):
+            while at >= 0 and not _is_word_start(path, at):
                 at = folded.find(letter, at + 1)
             at = at if at >= 0 else first
         else:

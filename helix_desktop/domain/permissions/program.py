@@ -147,7 +147,7 @@ def _lists_tracked_files(words: Sequence[str]) -> bool:
     return is_listed and not any(map(_UNTRACKED.fullmatch, words))
 
 
-def paths_of_fd(words: Sequence[str]) -> list[str]:
+def _paths_of_fd(words: Sequence[str]) -> list[str]:
     """Return what fd looks for: any file, or those with an ending."""
     ends = [value for option, value in pairwise(words) if option in ("-e", "--extension")]
     return [f"{ANYTHING}/*.{end}" for end in ends] or [ANYTHING]
@@ -198,7 +198,7 @@ def commands_of_find(name: str, arguments: Sequence[str]) -> Iterator[tuple[int,
         words = list(takewhile(lambda part: part not in ("+", ";"), arguments[at + 1 :]))
         if name != "find" and "{}" not in words:
             words.append("{}")
-        paths = found_paths(arguments) if name == "find" else paths_of_fd(arguments[:at])
+        paths = found_paths(arguments) if name == "find" else _paths_of_fd(arguments[:at])
         for path in paths if any("{}" in word for word in words) else paths[:1]:
             folder, found = posixpath.split(path) if arguments[at].endswith("dir") else ("", path)
             for each in dict.fromkeys((folder, folder.removesuffix(ANYTHING))):

@@ -172,7 +172,7 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
 
 def _auto_executed(paths: tuple[str, ...], are_of_command: bool) -> tuple[str, ...]:
     """Return those of written paths that other programs act on automatically."""
-    is_executed = _is_executed_by_name if are_of_command else is_auto_executed
+    is_executed = _is_executed_by_name if are_of_command else _is_auto_executed
     executed = filter(is_executed, paths)  # where a copy may be put into a folder, the folder tells
     return tuple(path for path in executed if posixpath.dirname(path) not in paths)
 
@@ -277,7 +277,7 @@ def _is_in_folder(folder: str, path: str, allows: bool) -> bool:
     return (
         right[: len(left)] == left
         and len(right) > len(left)
-        and not is_auto_executed("/".join(right[len(left) :]))
+        and not _is_auto_executed("/".join(right[len(left) :]))
     )
 
 
@@ -291,7 +291,7 @@ def _matches_host(rule_host: str, host: str, allows: bool) -> bool:
     return same or (not allows and (not host or host.endswith(f".{rule_host}")))
 
 
-def is_auto_executed(path: str) -> bool:
+def _is_auto_executed(path: str) -> bool:
     """Return True if other programs act on a file automatically, or its real location is in doubt."""
     names = _path_parts(path)
     return names is None or _has_executed_name(names)
@@ -355,7 +355,7 @@ def suggest_command_rules(
 def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ...]:
     """Return the rules to offer for a change of files by any tool: the file, their folder, all files."""
     file = PermissionRule(ANY, path, kind="path")
-    if any(map(is_auto_executed, (path, *other_paths))):
+    if any(map(_is_auto_executed, (path, *other_paths))):
         return (file,)
     folder = _common_folder(path, *other_paths)
     folders = (folder, "") if folder else ("",)

@@ -169,7 +169,7 @@ class Planner:
         if self._tree.is_busy(file.path):
             return "busy"
         targets = [file.former] if file.merged is None else [file.former, file.merged]
-        replaced = [target for target in targets if replaces_content(file.present, target)]
+        replaced = [target for target in targets if _replaces_content(file.present, target)]
         problems = [self._target_problem(target) for target in replaced]
         if replaced and file.present is not None and file.present.kind == "file":
             problems.append(self._present_problem(file.present, replaced[0], found.links))
@@ -195,7 +195,7 @@ def _same(file: PlannedFile) -> PlannedFile:
     return msgspec.structs.replace(file, status="same", former=file.present)
 
 
-def replaces_content(present: FileState | None, target: FileState | None) -> bool:
+def _replaces_content(present: FileState | None, target: FileState | None) -> bool:
     """Return True if more than the permissions differ; a content that is not known is like no other."""
     if present is None or target is None:
         return present is not target

@@ -57,7 +57,7 @@ def build_environment(inherited: Mapping[str, str], extra: Mapping[str, str]) ->
     return needed | dict(extra)
 
 
-def find_program(program: ProgramSpec) -> str:
+def _find_program(program: ProgramSpec) -> str:
     """Return the executable of the program. Raises ServerStartError."""
     command = program.argv[0]
     if not Path(program.cwd).is_dir():
@@ -130,7 +130,7 @@ class ServerProcess:
 
 async def start_process(program: ProgramSpec) -> ServerProcess:
     """Start a program in its own process group. Raises ServerStartError."""
-    argv = (await asyncio.to_thread(find_program, program), *program.argv[1:])
+    argv = (await asyncio.to_thread(_find_program, program), *program.argv[1:])
     loop = asyncio.get_running_loop()
     try:
         with ExitStack() as stack:

@@ -76,7 +76,7 @@ def _decode_bytes(encoded: str, media: str, description: str, image_data: list[b
         data = base64.b64decode(encoded, validate=True)
     except ValueError:
         return f"[{description}, {sanitize_text(media, 80)}: not readable]"
-    image = as_image(data)
+    image = _as_image(data)
     if image is None:
         kind, size = sanitize_text(media, 80), format_bytes(len(data))
         return f"[{description}, {kind}, {size}: only text and images can be shown]"
@@ -84,7 +84,7 @@ def _decode_bytes(encoded: str, media: str, description: str, image_data: list[b
     return f"[{description}: {image.summary}]"
 
 
-def as_image(data: bytes) -> Image | None:
+def _as_image(data: bytes) -> Image | None:
     """Return the image in these bytes; None if it is none that a model can take."""
     return identify_image(data, digest_of(data)) if len(data) <= MAX_IMAGE_BYTES else None
 

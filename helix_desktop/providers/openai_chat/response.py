@@ -105,7 +105,11 @@ class ChatAssembler:
         stop = self._stop(bool(raw_calls))
         if not text.strip() and not raw_calls:
             raise empty_answer_error(self._provider, stop)
-        message: dict[str, Any] = {"role": "assistant", "content": text or None, **merge_deltas(self._extras)}
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": text or None,
+            **_merge_deltas(self._extras),
+        }
         if raw_calls:
             message["tool_calls"] = raw_calls
         return ModelResponse(
@@ -171,7 +175,7 @@ class ChatAssembler:
                 raise unnamed_call_error(self._provider)
             call_id = call.id if call.id and call.id not in used else self._new_id()
             used.add(call_id)
-            raw = merge_deltas(call.deltas)
+            raw = _merge_deltas(call.deltas)
             raw.pop("index", None)
             function = {**raw.get("function", {}), "name": call.name, "arguments": call.arguments() or "{}"}
             merged.append({**raw, "id": call_id, "type": "function", "function": function})
@@ -204,7 +208,7 @@ class _Call:
         return "".join(p if isinstance(p, str) else msgspec.json.encode(p).decode() for p in parts)
 
 
-def merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Merge deltas to one object: text is joined, list items are matched by type and index."""
     values: dict[str, list[Any]] = {}
     for delta in deltas:
@@ -220,7 +224,7 @@ def _merge_values(key: str, values: Sequence[Any]) -> Any:
     if all(isinstance(value, str) for value in values):
         return "".join(values)
     if all(isinstance(value, dict) for value in values):
-        return merge_deltas(values)
+        return _merge_deltas(values)
     if all(isinstance(value, list) for value in values):
         return _merge_items(chain.from_iterable(values))
     return values[-1]
@@ -231,7 +235,7 @@ def _merge_items(items: Iterable[Any]) -> list[Any]:
     for position, item in enumerate(items):
         indexed = isinstance(item, dict) and isinstance(item.get("index"), int)
         groups.setdefault((item.get("type"), item["index"]) if indexed else position, []).append(item)
-    return [merge_deltas(group) if isinstance(key, tuple) else group[0] for key, group in groups.items()]
+    return [_merge_deltas(group) if isinstance(key, tuple) else group[0] for key, group in groups.items()]
 
 
 def _text_and_thinking(content: Any) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def rewrite_all_files(database: Database, store_files: StoreFiles) -> None:
     finally:
         new.close()
     database.replace_files(lambda: _swap_in_new_db(store_files))
-    delete_replaced_db(store_files)
+    _delete_replaced_db(store_files)
 
 
 def delete_copies(store_files: StoreFiles, damaged: Iterable[str], copies: Iterable[str]) -> None:
@@ -64,7 +64,7 @@ def delete_copies(store_files: StoreFiles, damaged: Iterable[str], copies: Itera
 def finish_pending_deletion(database: Database, store_files: StoreFiles) -> None:
     """Complete at the opening of a store what a crash or a full disk prevented."""
     if store_files.old_db.exists():
-        delete_replaced_db(store_files)
+        _delete_replaced_db(store_files)
     row = database.get(keys.PENDING_DELETION)
     if row is None:
         return
@@ -87,7 +87,7 @@ def _read_pending_deletion(row: bytes) -> PendingDeletion:
         return PendingDeletion(0)
 
 
-def delete_replaced_db(store_files: StoreFiles) -> None:
+def _delete_replaced_db(store_files: StoreFiles) -> None:
     """Delete the database files that were replaced."""
     shutil.rmtree(store_files.old_db, ignore_errors=True)
     if store_files.old_db.exists():

@@ -74,10 +74,10 @@ def remove_endpoint(folder: Path) -> None:
     with contextlib.suppress(OSError):
         (folder / ENDPOINT_FILE).unlink()
     if endpoint is not None and endpoint.path:
-        remove_socket(Path(endpoint.path))
+        _remove_socket(Path(endpoint.path))
 
 
-def remove_socket(path: Path) -> None:
+def _remove_socket(path: Path) -> None:
     """Remove a socket and its folder, if the names are as from `new_socket_path`."""
     if path.name != _SOCKET_NAME or not path.parent.name.startswith(_FOLDER_PREFIX):
         return

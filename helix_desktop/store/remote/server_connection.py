@@ -90,7 +90,7 @@ class ClientConnection:
     async def _answer(self, head: FrameHead, payload: bytes, slots: AsyncExitStack) -> None:
         async with slots:
             result = await self._handle_frame(Frame(payload, head.is_json), head.id)
-            await send_frame(self._writer, head.id, result, self._write_lock)
+            await _send_frame(self._writer, head.id, result, self._write_lock)
 
     async def _handle_frame(self, request_frame: Frame, request_id: int) -> Frame:
         try:
@@ -150,7 +150,7 @@ class ProgressSender:
             )  # complete, between other frames
 
 
-async def send_frame(
+async def _send_frame(
     writer: asyncio.StreamWriter, request_id: int, answer: Frame, write_lock: asyncio.Lock
 ) -> None:
     """Send a frame and wait until the other side takes it; ignore a side that has left."""

@@ -50,7 +50,7 @@ def read_current(db: Path) -> LevelDbManifest | None:
         name = (db / "CURRENT").read_bytes().decode("ascii").removesuffix("\n")
         if not name.startswith("MANIFEST-") or "/" in name:
             return None
-        return read_manifest((db / name).read_bytes())
+        return _read_manifest((db / name).read_bytes())
     except (OSError, UnicodeDecodeError, ValueError):
         return None
 
@@ -59,12 +59,12 @@ def read_newest(db: Path) -> LevelDbManifest | None:
     """Return the newest manifest, for a database whose CURRENT is lost."""
     try:
         names = sorted(db.glob("MANIFEST-*"))
-        return read_manifest(names[-1].read_bytes()) if names else None
+        return _read_manifest(names[-1].read_bytes()) if names else None
     except OSError:
         return None
 
 
-def read_manifest(data: bytes) -> LevelDbManifest:
+def _read_manifest(data: bytes) -> LevelDbManifest:
     """Return the content of a manifest, as far as it can be read."""
     manifest = LevelDbManifest()
     for record in read_log(data):

@@ -53,7 +53,7 @@ class CoveredEntries:
 _Entries = dict[tuple[str, int, str, str], CoveredEntry]
 
 
-def no_time_limit() -> bool:
+def _no_time_limit() -> bool:
     """Return True: nothing limits the time."""
     return True
 
@@ -69,7 +69,7 @@ async def read_covered_entries(
     contents: ContentReader,
     origins: Origins,
     digest: str,
-    should_continue: Callable[[], bool] = no_time_limit,
+    should_continue: Callable[[], bool] = _no_time_limit,
 ) -> CoveredEntries:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}

@@ -132,7 +132,7 @@ class EntryActions(QObject):
 
     def copy_markers(self) -> None:
         """Copy the marker of each selected content, one per line."""
-        _copy([marker_text(row) for row in self.table.selected_rows()])
+        _copy([_marker_text(row) for row in self.table.selected_rows()])
 
     def copy_table(self) -> None:
         """Copy what the table says of the selected contents, for a spreadsheet."""
@@ -161,7 +161,7 @@ def table_line(row: CacheRow) -> str:
     return "\t".join(f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in plain)
 
 
-def marker_text(row: CacheRow) -> str:
+def _marker_text(row: CacheRow) -> str:
     """Return a content's marker as it stands in the context; of what is no output, its way back alone."""
     if row.state == "index" or row.tool == "argument":
         return bare_marker(row.digest)

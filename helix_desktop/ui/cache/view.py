@@ -144,7 +144,7 @@ class CacheBrowser(Themed, QWidget):
         """Show a content, if it is still the one that is selected."""
         if state.row.digest == self.table.current_digest():
             self.preview.show_state(state)
-            words = longest_word(self._current_filter.text) if state.row.is_hit_inside else ""
+            words = _longest_word(self._current_filter.text) if state.row.is_hit_inside else ""
             self.preview.content.find_text(words)
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
@@ -455,6 +455,6 @@ class CacheBrowser(Themed, QWidget):
         popup_below(menu, anchor)
 
 
-def longest_word(text: str) -> str:
+def _longest_word(text: str) -> str:
     """Return the word or quoted phrase of a search that says most of where a hit is."""
     return max((groups[0] or groups[1] for groups in _WORD.findall(text)), key=len, default="")

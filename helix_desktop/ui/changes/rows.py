@@ -106,7 +106,7 @@ class ChangeGroup:
     @property
     def files(self) -> int:
         """The number of different files; of folders where there are no files."""
-        return count_files(self.rows)
+        return _count_files(self.rows)
 
     @property
     def is_revert(self) -> bool:
@@ -155,7 +155,7 @@ def added_up(counts: Iterable[LineCounts]) -> LineCounts:
     return added, removed
 
 
-def count_files(rows: Iterable[FileRow]) -> int:
+def _count_files(rows: Iterable[FileRow]) -> int:
     """Return how many files rows are of; of folders alone how many these are."""
     rows = tuple(rows)
     return len({row.path for row in rows if not row.is_folder}) or len({row.path for row in rows})
@@ -166,7 +166,7 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
     files: dict[str, FileRow] = {}
     for row in rows:
         first = files.get(row.path, row)
-        kind = row.kind if first is row else row_kind("changed", first.before, row.after)
+        kind = row.kind if first is row else _row_kind("changed", first.before, row.after)
         files[row.path] = dataclasses.replace(row, before=first.before, kind=kind)
     return tuple(row for row in files.values() if row.kind != "same")
 
@@ -257,7 +257,7 @@ class ChangeFilter:
 NO_FILTER = ChangeFilter()
 
 
-def row_kind(change: ChangeKind, before: FileState | None, after: FileState | None) -> RowKind:
+def _row_kind(change: ChangeKind, before: FileState | None, after: FileState | None) -> RowKind:
     """Return what a row is drawn as."""
     if before == after:
         return "same"
@@ -381,7 +381,7 @@ def _file_group(
         file.path,
         origin.before,
         file.after,
-        "moved" if is_moved else row_kind(net_change.kind, origin.before, file.after),
+        "moved" if is_moved else _row_kind(net_change.kind, origin.before, file.after),
         captures,
         file.status,
         origin.path if is_moved else "",
@@ -404,7 +404,7 @@ def _capture_row(
         change.path,
         change.before,
         change.after,
-        "moved" if change.moved_from else row_kind(change.kind, change.before, change.after),
+        "moved" if change.moved_from else _row_kind(change.kind, change.before, change.after),
         (capture,),
         "reverted"
         if change.path in capture.reverted

@@ -170,7 +170,7 @@ def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> st
     return dotted((words, " ".join(filter(None, counts_texts(counts)))))
 
 
-def accessible_counts(counts: LineCounts | None) -> str:
+def _accessible_counts(counts: LineCounts | None) -> str:
     """Return lines added and removed as a screen reader says them."""
     if counts is None or not any(counts):
         return ""
@@ -212,7 +212,7 @@ def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
     parts = (
         who_text(row.last) if row.is_one_capture else path_text(row.path),
         kind_text(row.kind),
-        accessible_counts(counts),
+        _accessible_counts(counts),
         "" if row.is_one_capture else makers_text(row.captures),
         change_status_text(row) if row.status != "open" else "",
         "" if row.is_covered else tr("can't be undone"),

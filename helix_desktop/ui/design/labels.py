@@ -41,7 +41,7 @@ _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a plain-text label in one of the style sheet's roles."""
     result = WrappedLabel(text) if wrap else QLabel(text)
-    align_with_window(result)
+    _align_with_window(result)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
@@ -53,7 +53,7 @@ def show_text(part: QLabel | QAbstractButton, text: str) -> None:
     part.setVisible(bool(text))
 
 
-def align_with_window(words: QLabel) -> None:
+def _align_with_window(words: QLabel) -> None:
     """Begin lines where those of the window do; Qt's own labels begin them where their first letter says."""
     if is_right_to_left():
         side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute
@@ -149,7 +149,7 @@ class ElidedLabel(QLabel):
     def __init__(self, text: str = "", role: str = "") -> None:
         """Show a text in one of the style sheet's roles."""
         super().__init__()
-        align_with_window(self)
+        _align_with_window(self)
         self._full_text = self._note = ""
         self._fallbacks: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -299,7 +299,7 @@ class SelectableText(Themed, QLabel):
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
         super().__init__()
-        (align_as_code if mono else align_with_window)(self)
+        (align_as_code if mono else _align_with_window)(self)
         self._full_text = ""
         self.setText(text)
         self._px, self._family, self._weight = px, fonts.MONO_FAMILY if mono else fonts.UI_FAMILY, weight

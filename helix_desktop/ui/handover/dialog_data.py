@@ -180,7 +180,7 @@ def draft_row(
         added_text(event.coverage),
         is_whole,
         translate(draft.doubt),
-        "" if is_whole else gain_warning(draft.before, draft.after),
+        "" if is_whole else _gain_warning(draft.before, draft.after),
         sweep_note(round(draft.sweep_savings * ratio)),
     )
 
@@ -216,7 +216,7 @@ def sweep_note(tokens: int) -> str:
     )
 
 
-def gain_warning(before: int, after: int) -> str:
+def _gain_warning(before: int, after: int) -> str:
     """Return that a handover makes the context no smaller, or hardly; empty for one that is worth it."""
     freed = before - after
     if freed == 0:

@@ -19,7 +19,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Inspector")
 
 
-def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
+def _next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     """Return which change of the context comes next without a model, when, and what it frees."""
     due = forecast.next
     if due is None:
@@ -61,7 +61,7 @@ def with_forecast(
     `writing` is what the summary of the forecast costs itself.
     """
     if not state.is_managed:
-        return replace(state, cost_text=request_cost_text(cost))
+        return replace(state, cost_text=_request_cost_text(cost))
     parts: tuple[ForecastPart, ...] = ()
     rewrite = None if state.is_on_hold else forecast.next
     after = _cost_after(rewrite, gauge.ratio, cost, info) if rewrite is not None else cost
@@ -76,8 +76,8 @@ def with_forecast(
     next_cost = after if rewrite is not None and not rewrite.calls else cost
     return replace(
         state,
-        cost_text=request_cost_text(next_cost),
-        next_text=next_rewrite_text(forecast, gauge),
+        cost_text=_request_cost_text(next_cost),
+        next_text=_next_rewrite_text(forecast, gauge),
         forecast=parts,
     )
 
@@ -124,7 +124,7 @@ def _with_price(text: str, dollars: float | None) -> str:
     return f"{text} · ≈ {format_usd(dollars)}" if dollars else tr("{text} · free", text=text)
 
 
-def request_cost_text(cost: RequestCost) -> str:
+def _request_cost_text(cost: RequestCost) -> str:
     """Return what the next request costs without its answer, about."""
     if cost.cached:
         tokens = tr(

@@ -64,7 +64,7 @@ class FoundServerList(Themed, QWidget):
         where = label(urlsplit(server.base_url).netloc, "faint")
         title = tr("Model server") if server.kind == "other" else server.title
         head = row(label(title, "strong"), where, None, gap=8)
-        words = column(head, label(models_text(server), "note", wrap=True), gap=1)
+        words = column(head, label(_models_text(server), "note", wrap=True), gap=1)
         button = (
             PushButton(tr("Added"), "", "check", name="added")
             if is_added
@@ -81,7 +81,7 @@ class FoundServerList(Themed, QWidget):
         return card(line)
 
 
-def models_text(server: LocalServer) -> str:
+def _models_text(server: LocalServer) -> str:
     """Return a server's models in a line: loaded ones first, each with its context window."""
     if not server.models:
         return tr("No models yet")

@@ -20,7 +20,7 @@ text = TextContext("Session")
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
 
-def cost_state(conversation: Conversation) -> CostState:
+def _cost_state(conversation: Conversation) -> CostState:
     """Return what a conversation has spent and may spend."""
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
@@ -42,7 +42,7 @@ class BudgetController(QObject):
     def show(self, conversation: Conversation | None) -> None:
         """Show what a conversation has spent by now."""
         self._conversation = conversation
-        self._window.cost_line.show_cost(cost_state(conversation) if conversation else None)
+        self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
 
     def _purposes_text(self) -> str:
         """Return what the session's tokens were spent on; its time grows with the log."""
@@ -93,7 +93,7 @@ class BudgetController(QObject):
         info = conversation.model
         dialog = BudgetDialog(
             self._window,
-            cost_state(conversation),
+            _cost_state(conversation),
             has_prices=bool(info.price_in or info.price_out),
             is_free=info.free or info.demo,
         )

@@ -20,7 +20,7 @@ tr = Translator("Session")
 def top_bar_state(conversation: Conversation) -> TopBarState:
     """Return title, state, model and size of a conversation."""
     transcript = conversation.session.transcript
-    name, demo = answering_model(conversation)
+    name, demo = _answering_model(conversation)
     ended = conversation.session.failed_end
     return TopBarState(
         conversation.session.id,
@@ -52,7 +52,7 @@ def gauge_state(
     )
 
 
-def answering_model(conversation: Conversation) -> tuple[str, bool]:
+def _answering_model(conversation: Conversation) -> tuple[str, bool]:
     """Return the display name of the model that answers in a session, and whether it is the demo.
 
     A session that waits for the user's choice shows the model that it had; after a change both are named.

@@ -288,7 +288,7 @@ class SessionNavigation(QObject):
         place = await pick_save_file(self._window, tr("Save handover"), f"handover-e{seq}.md")
         if place is None:
             return
-        document = handover_markdown(handover, transcript)
+        document = _handover_markdown(handover, transcript)
         try:
             await asyncio.to_thread(place.write_text, document, encoding="utf-8")
         except OSError as error:
@@ -311,7 +311,7 @@ def _event_digests(event: Event) -> tuple[str, ...]:
     return ()
 
 
-def handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
+def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
     """Return a handover as a Markdown document."""
     parts = (
         translate(handover_counts(transcript, handover).text),

@@ -56,7 +56,7 @@ class NextMessagesController(QObject):
                 is_call_running=bool(conversation.running_calls.running),
             )
         else:
-            self._view.show_suggestion(suggested_message(conversation, self.sample_messages))
+            self._view.show_suggestion(_suggested_message(conversation, self.sample_messages))
 
     def _change(self, action: str, change: Callable[[MessageQueue], Awaitable[object]]) -> None:
         async def run(queue: MessageQueue) -> None:
@@ -85,7 +85,7 @@ class NextMessagesController(QObject):
             self._conversation.send_next_queued()
 
 
-def suggested_message(conversation: Conversation, sample_messages: Sequence[str]) -> str:
+def _suggested_message(conversation: Conversation, sample_messages: Sequence[str]) -> str:
     """Return the sample's next message that was not sent yet, or `CONTINUE` after a broken-off turn.
 
     Empty while a turn runs, outside a sample, and at its end.

@@ -112,7 +112,7 @@ class RewriteController(QObject):
 
         def undo(conversation: Conversation) -> None:
             last = last_change(conversation.session.transcript)
-            pin, output = newest_pin(conversation, is_held=True)
+            pin, output = _newest_pin(conversation, is_held=True)
             if pin > last:
                 self._start(self._pin_and_say(conversation, output, is_pinned=False), "undo")
             elif last:
@@ -126,8 +126,8 @@ class RewriteController(QObject):
         """Let the change of the context that was undone last hold again, and say so."""
 
         def redo(conversation: Conversation) -> None:
-            undone, last = last_undone(conversation)
-            unpinned, output = newest_pin(conversation, is_held=False)
+            undone, last = _last_undone(conversation)
+            unpinned, output = _newest_pin(conversation, is_held=False)
             if unpinned > undone:
                 self._start(self._pin_and_say(conversation, output, is_pinned=True), "redo")
             elif last:
@@ -335,7 +335,7 @@ def last_change(transcript: Transcript) -> int:
     return next(active_seqs, 0)
 
 
-def last_undone(conversation: Conversation) -> tuple[int, int]:
+def _last_undone(conversation: Conversation) -> tuple[int, int]:
     """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
     transcript = conversation.session.transcript
     undos = (
@@ -346,7 +346,7 @@ def last_undone(conversation: Conversation) -> tuple[int, int]:
     return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
 
 
-def newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
+def _newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
     """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
     pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
     pins = (

@@ -80,7 +80,7 @@ class ToolCardController(QObject):
             case OpenSubagent(session_id=session_id):
                 self._session_controller.session_requested.emit(session_id)
             case ShowRewriteOf(seq=seq):
-                self._session_controller.reveal(covering_rewrite(conversation.session.transcript, seq))
+                self._session_controller.reveal(_covering_rewrite(conversation.session.transcript, seq))
             case _:
                 pass
 
@@ -177,7 +177,7 @@ def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
     return HeadAndTail(text.removesuffix("\n"), "", ends.lines) if in_full else ends
 
 
-def covering_rewrite(transcript: Transcript, seq: int) -> int:
+def _covering_rewrite(transcript: Transcript, seq: int) -> int:
     """Return the rewrite that took a message out of the window, or made markers of it; 0 for none."""
     cover = MessageStates(transcript).cover_of(seq)
     if cover is not None:

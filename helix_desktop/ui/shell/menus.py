@@ -76,7 +76,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         (tr("&Help"), ((a.guide, a.tour, a.keys, a.commands_help, a.all_commands), (a.about,))),
     ):
         menu = _MenuWithReasons(title, bar)
-        fill_menu(menu, groups)
+        _fill_menu(menu, groups)
         bar.addMenu(menu)
 
 
@@ -91,7 +91,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
         (a.find, a.new_session, a.branch_session, a.rewind),
         (a.all_commands, a.guide, a.settings),
     )
-    fill_menu(menu, groups)
+    _fill_menu(menu, groups)
     return menu
 
 
@@ -99,11 +99,11 @@ def mode_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     """Return the menu behind the mode in the top bar."""
     menu = _MenuWithReasons(parent)
     a = actions
-    fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))
+    _fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))
     return menu
 
 
-def fill_menu(menu: QMenu, groups: tuple[tuple[QAction, ...], ...]) -> None:
+def _fill_menu(menu: QMenu, groups: tuple[tuple[QAction, ...], ...]) -> None:
     """Put groups of actions into a menu, a line between groups."""
     for place, group in enumerate(groups):
         if place:

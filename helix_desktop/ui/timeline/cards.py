@@ -191,7 +191,7 @@ def undone_pill(name: str = "") -> Pill:
     return Pill(tr("Undone with {title}", title=name) if name else tr("Undone"), "warn")
 
 
-def state_pills(card: SweepCard | PlacedCard | FoldCard | ManualActionCard) -> list[Pill]:
+def _state_pills(card: SweepCard | PlacedCard | FoldCard | ManualActionCard) -> list[Pill]:
     """Return what says that a rewrite was undone, or stands inside a later one."""
     if card.is_undone:
         return [undone_pill(card.undone_with if isinstance(card, SweepCard) else "")]
@@ -208,7 +208,7 @@ def rewrite_row(
 ) -> ResponsiveRow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
     end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, card.inside))
-    return icon_line(icon, content, (*state_pills(card), *end), corner)
+    return icon_line(icon, content, (*_state_pills(card), *end), corner)
 
 
 def icon_line(
@@ -417,7 +417,7 @@ class ManualActionView(QWidget):
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        end: list[QWidget] = [*state_pills(card), TimeLabel(card.at_ms, now_ms)]
+        end: list[QWidget] = [*_state_pills(card), TimeLabel(card.at_ms, now_ms)]
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))

@@ -63,12 +63,12 @@ class CodeEdit(Themed, QPlainTextEdit):
         self.setExtraSelections(marks)
 
 
-def display_lines(lines: Sequence[bytes], encoding: str) -> list[str]:
+def _display_lines(lines: Sequence[bytes], encoding: str) -> list[str]:
     """Return lines as they are shown, without their ends; bytes that are no text as replacement signs."""
     return [line.decode(encoding, "replace").rstrip("\r\n") for line in lines]
 
 
-def chunk_height(chunk: Chunk) -> int:
+def _chunk_height(chunk: Chunk) -> int:
     """Return how many lines a chunk takes on the side where it is longest."""
     return max(len(chunk.base), len(chunk.ours), len(chunk.theirs))
 
@@ -98,8 +98,8 @@ class SideView(Themed, QWidget):
         for chunk in chunks:
             own: tuple[bytes, ...] = getattr(chunk, self._side)
             self._starts.append(len(lines))
-            lines += display_lines(own, encoding)
-            lines += [""] * (chunk_height(chunk) - len(own))
+            lines += _display_lines(own, encoding)
+            lines += [""] * (_chunk_height(chunk) - len(own))
         self.text.setPlainText("\n".join(lines))
         self._show_backgrounds()
 

@@ -223,12 +223,12 @@ def paint_button(
             fill = QColor(Qt.GlobalColor.transparent)
     inset = 3 if button_style == "primary" and state.focused == area.name else 0  # the ring has its color
     paint_box(painter, area.rect.adjusted(inset, inset, -inset, -inset), fill, border, 8 - inset)
-    paint_label(
+    _paint_label(
         painter, style, area.rect, area.label, color, icon_name, UI if button_style != "ghost" else SMALL
     )
 
 
-def paint_label(
+def _paint_label(
     painter: QPainter,
     style: ChatStyle,
     rect: QRectF,

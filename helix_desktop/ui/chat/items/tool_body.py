@@ -82,7 +82,7 @@ def form_choice_text(row: ToolRow) -> str:
     return translate(join_sentences(chooser, row.form_note, instructions, cost))
 
 
-def can_show_all_lines(row: ToolRow) -> bool:
+def _can_show_all_lines(row: ToolRow) -> bool:
     """Return True if the card may show every line of the original."""
     ends = row.original.head_and_tail if row.original is not None else row.shown_lines
     return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
@@ -183,7 +183,7 @@ class ToolBody:
         label = tr("Open in cache")
         wide = button_width(style, label, True)
         rect = QRectF(section.gap.right() - wide, section.gap.y() + style.px(3), wide, style.px(28))
-        if section.hidden_lines and can_show_all_lines(row):
+        if section.hidden_lines and _can_show_all_lines(row):
             lines = section.lines - row.header_lines  # as many as the bar of the card says
             words = tr.plural(lines, "Show %n line", "Show all %n lines")
             room = button_width(style, words)

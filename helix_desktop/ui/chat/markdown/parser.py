@@ -94,7 +94,7 @@ class TopLevelBlock:
     fence: str = field(default="", compare=False)
 
 
-def allowed_link(target: str) -> str:
+def _allowed_link(target: str) -> str:
     """Return the target when its scheme may be opened on a click (http, https, mailto), else nothing."""
     return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
 
@@ -312,7 +312,7 @@ def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
         if name in _STYLES:
             depth[_STYLES[name]] += 1 if edge == "open" else -1
         elif name == "link":
-            link = allowed_link(str(token.attrs.get("href", ""))) if edge == "open" else ""
+            link = _allowed_link(str(token.attrs.get("href", ""))) if edge == "open" else ""
         else:
             style = Span("", depth["bold"] > 0, depth["italic"] > 0, depth["strike"] > 0, link=link)
             yield from _styled_spans(token, style)
@@ -338,7 +338,7 @@ def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
         case "hardbreak":
             yield replace(style, text="\n")
         case "image":
-            target = allowed_link(str(token.attrs.get("src", "")))
+            target = _allowed_link(str(token.attrs.get("src", "")))
             words = tr("[image without description]")
             if token.content:
                 words = tr("[image: {description}]", description=token.content)

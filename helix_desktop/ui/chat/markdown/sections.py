@@ -41,7 +41,7 @@ class MarkdownSection(NamedTuple):
     lines: int = 0
 
 
-def normalize_markdown(text: str) -> str:
+def _normalize_markdown(text: str) -> str:
     """Return the text with the line ends and without the zero signs that Markdown knows nothing of."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -84,7 +84,7 @@ class LazyMarkdown:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.text = normalize_markdown(source)
+        self.text = _normalize_markdown(source)
         self.sections = split_sections(self.text)
         self.references = collect_references(self.text, self.sections)
         self.heights: list[float] = []  # of the sections when they were last seen, pixels at zoom 1

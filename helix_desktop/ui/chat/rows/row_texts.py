@@ -204,7 +204,7 @@ def removed_state_text() -> str:
     return tr("removed as a secret", "state of an output")
 
 
-def tool_summary(row: ToolRow) -> list[str]:
+def _tool_summary(row: ToolRow) -> list[str]:
     """Return how a call went and where its output is, each in a few words."""
     words = [translate(STATE_TEXTS[row.state])]
     if row.is_choosing_form:
@@ -232,7 +232,7 @@ def _tool_name(row: ToolRow) -> str:
         state = reply_state_text(row)
         return tr("Question, {state}: {question}", state=state, question=row.question.text)
     call = f"{display_name(row.tool)} {row.target}".strip()
-    return tr("Tool {call}: {states}", call=call, states=tuple(tool_summary(row)))
+    return tr("Tool {call}: {states}", call=call, states=tuple(_tool_summary(row)))
 
 
 def _todo_title(row: ToolRow) -> str:

@@ -71,8 +71,8 @@ class ToolRows:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
-            row = ToolRow(RowKey(seq, call.id, "call"), call.name, tool_row_target(call), arguments=digests)
-            row = replace(row, question=parse_question(call), command=call_command(call))
+            row = ToolRow(RowKey(seq, call.id, "call"), call.name, _tool_row_target(call), arguments=digests)
+            row = replace(row, question=parse_question(call), command=_call_command(call))
             if call.name == TODO and (todo := parse_items(call.arguments)):
                 row = replace(row, todo=todo, is_newest=True)
                 yield from self._superseded(row.key)
@@ -299,7 +299,7 @@ def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript)
         form=form,
         instructions=requested,
         chosen_by=chooser,
-        form_cost=form_cost_text(choice or output),
+        form_cost=_form_cost_text(choice or output),
         form_note="" if choice else _form_note(output),
     )
 
@@ -343,7 +343,7 @@ def _output_form(seq: int, output: ToolAnswered, transcript: Transcript) -> tupl
     return form, output.asked, output.chosen
 
 
-def form_cost_text(event: FormChosen | ToolAnswered) -> str:
+def _form_cost_text(event: FormChosen | ToolAnswered) -> str:
     """Return what choosing and making a form took; empty when no model was asked."""
     if not event.intake_tokens:
         return ""
@@ -366,14 +366,14 @@ def head_and_tail(text: str) -> HeadAndTail:
     return HeadAndTail("\n".join(stripped.split("\n", HEAD_LINES)[:HEAD_LINES]), last, lines)
 
 
-def tool_row_target(call: ToolCall) -> str:
+def _tool_row_target(call: ToolCall) -> str:
     """Return what a call is about, read from its arguments; empty when they do not say."""
     args = _call_arguments(call)
     target = next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")
     return target or (call_target(call.arguments) if tool_kind(call.name) == "edit" else "")
 
 
-def call_command(call: ToolCall) -> ShellCommand | None:
+def _call_command(call: ToolCall) -> ShellCommand | None:
     """Return the command that a call asks for; None if it asks for none."""
     args = _call_arguments(call)
     if call.name != _COMMAND_TOOL or not args.get("command"):

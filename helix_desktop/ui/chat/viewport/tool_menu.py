@@ -71,7 +71,7 @@ def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
     return [group for group in groups if group]
 
 
-def branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
+def _branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
     """Return the branches that can begin at a row of a turn whose message `is_editable`."""
     if not is_editable or row.key.part not in ("event", "call") or not row.key.seq:
         return []
@@ -92,7 +92,7 @@ def branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
             return []
 
 
-def summary_entries(row: Row) -> list[MenuEntry]:
+def _summary_entries(row: Row) -> list[MenuEntry]:
     """Return the way to a handover that ends at a message."""
     if not isinstance(row, UserRow | AssistantRow | ToolRow) or row.key.part not in ("event", "call"):
         return []
@@ -186,7 +186,7 @@ class ToolMenu(QObject):
         message = next((row for row in rows if isinstance(row, UserRow)), None)
         is_editable = message is not None and message.is_editable
         row = model.row(index)
-        for entries in (branch_entries(row, is_editable=is_editable), summary_entries(row)):
+        for entries in (_branch_entries(row, is_editable=is_editable), _summary_entries(row)):
             if entries:
                 menu.addSeparator()
                 self._add(menu, entries)

@@ -131,7 +131,7 @@ def refused_disclosure(text: str) -> Disclosure:
     return Disclosure(head, build)
 
 
-def ledger_legend() -> str:
+def _ledger_legend() -> str:
     """Return what the signs of a list of files, commands and errors mean."""
     return tr(
         "r read, l listed, s searched, w written, e edited. Hexadecimal digits: an output that the agent can "
@@ -145,7 +145,7 @@ def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
     def build() -> QWidget:
         card = Card((12, 9, 12, 10), 6)
         card.is_code = True
-        card.body.addWidget(SelectableText(ledger_legend(), 12, "muted"))
+        card.body.addWidget(SelectableText(_ledger_legend(), 12, "muted"))
         card.body.addWidget(SelectableText(ledger, 12, "text", mono=True))
         return card
 

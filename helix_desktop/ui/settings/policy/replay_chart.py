@@ -42,7 +42,7 @@ _LAYERS = ("sweep-made", "fold-made", "observations-placed", "handover-made")
 """The kinds of rewrites, lowest first: the rare ones that change most are not hidden below the others."""
 
 
-def fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[WindowPoint]:
+def _fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[WindowPoint]:
     """Return about `max_points`: the fullest and the emptiest of each stretch, in order, and the last."""
     if len(points) <= max_points:
         return list(points)
@@ -55,7 +55,7 @@ def fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[Windo
     return sampled if sampled[-1] == points[-1] else [*sampled, points[-1]]
 
 
-def rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
+def _rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
     """Return what a rewrite would have done, about where the replay is an estimate."""
     kinds = {
         "sweep-made": tr("outputs cached"),
@@ -89,7 +89,7 @@ class ReplayChart(Themed, QWidget):
         """Show other curves."""
         self._comparison = comparison
         replays = (comparison.replay, None if comparison.is_one else comparison.reference_replay)
-        first, second = (fullest_points(it.points, _MAX_POINTS) if it else [] for it in replays)
+        first, second = (_fullest_points(it.points, _MAX_POINTS) if it else [] for it in replays)
         self._curves = first, second
         seqs = self._seqs = sorted({point.seq for curve in self._curves for point in curve})
         self._tokens = _tokens_along(first, seqs), _tokens_along(second, seqs)
@@ -112,7 +112,7 @@ class ReplayChart(Themed, QWidget):
             return ""
         dots = ((rewrite, self._dot(plot, index) - place) for rewrite, index in self._dots)
         if near := [it for it, way in dots if max(abs(way.x()), abs(way.y())) <= _NEAR]:
-            return "\n".join(rewrite_text(it, it.seq <= _exact_until(replay)) for it in near)
+            return "\n".join(_rewrite_text(it, it.seq <= _exact_until(replay)) for it in near)
         index = plot.index_at(place.x())
         seq = self._seqs[index]
         curves = zip(self._named_replays(), self._tokens, strict=True)

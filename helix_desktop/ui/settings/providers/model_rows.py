@@ -80,7 +80,7 @@ def cell_text(row: ModelRow, column: int) -> str:
         case 4 | 5:
             return _ability_text(row.spec.supports("tools" if column == 4 else "images"))  # noqa: PLR2004 - a column
         case _:
-            return origins_text(row.spec)
+            return _origins_text(row.spec)
 
 
 def tooltip_text(row: ModelRow, column: int) -> str:
@@ -105,7 +105,7 @@ def model_price_text(spec: ResolvedModelSpec) -> str:
     return " / ".join(f"{price:g}" if price else UNKNOWN for price in (price_in, price_out))
 
 
-def origins_text(spec: ResolvedModelSpec) -> str:
+def _origins_text(spec: ResolvedModelSpec) -> str:
     """Who gave the figures that matter most, nearest first."""
     origins = {spec.values[name].origin for name in _FIGURES_BY_COLUMN[-1] if name in spec.values}
     return " · ".join(translate(words) for origin, words in _ORIGINS.items() if origin in origins)

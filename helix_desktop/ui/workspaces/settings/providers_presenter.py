@@ -120,7 +120,7 @@ class ProvidersPresenter:
         return (self._services.settings.model.partition("/")[0] or DEMO) == name
 
     async def _save(self, form: ProviderForm) -> None:
-        provider = provider_from_form(form)
+        provider = _provider_from_form(form)
         settings, focused = self._services.settings, QApplication.focusWidget()
         used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
         is_first = self._is_first()
@@ -235,7 +235,7 @@ class ProvidersPresenter:
         self._editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
         server = self._shown_server()
         offered = await self._services.models.list_models(
-            provider_from_form(form), form.key, form.secret_headers
+            _provider_from_form(form), form.key, form.secret_headers
         )
         if self._shown_server() != server:
             return  # the user went to another one meanwhile
@@ -275,7 +275,7 @@ class ProvidersPresenter:
             await asyncio.wait((previous_test,))  # its end would pass for ours
         selected = self._editor.models.selected_model
         model = selected if selected in {entry.name for entry in form.models} else form.default_model
-        provider = provider_from_form(form)
+        provider = _provider_from_form(form)
         self._editor.show_testing(True)
         try:
             models, secrets = self._services.models, form.secret_headers
@@ -299,7 +299,7 @@ class ProvidersPresenter:
         """Save a test's result with the provider that was tested; what else is typed waits for Save."""
         if not form.id:
             return
-        tested = msgspec.structs.replace(provider_from_form(form), name=form.id)
+        tested = msgspec.structs.replace(_provider_from_form(form), name=form.id)
         provider = await self._changes.save_tool_test(tested, model, has_tools)
         if provider is not None:
             self._page.update_form(form_from_provider(provider))
@@ -363,7 +363,7 @@ def form_from_provider(provider: Provider) -> ProviderForm:
     )
 
 
-def provider_from_form(form: ProviderForm) -> Provider:
+def _provider_from_form(form: ProviderForm) -> Provider:
     """Return the provider that a form describes; name and models may still be missing. Raises HelixError."""
     name = provider_name(form.name)
     faults = validate_provider(form)
