@@ -14,7 +14,7 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
-from helix_desktop.demo.instrument_screens import InstrumentScreens
+from helix_desktop.demo.sample_screens import SampleScreens
 from helix_desktop.demo.screenshots import (
     ScreenshotWriter,
     ScreenTour,
@@ -86,7 +86,7 @@ class DemoTour:
         await self._capture_screens(conversation)
         await self._other_workspace(records[1].id, workspace, conversation)
         if self._every_screen:
-            await InstrumentScreens(self._window_context, self._controllers, self._screenshots).capture_all()
+            await SampleScreens(self._window_context, self._controllers, self._screenshots).capture_all()
             await self._states.capture_all()
             await self._workspace_controller.open_workspace(records[1].id)
             await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_all(

@@ -21,7 +21,6 @@ class MechanismCounts(msgspec.Struct, frozen=True):
     observations: int = 0
     reflections: int = 0
     fallbacks: int = 0
-    panics: int = 0
 
     @property
     def lossy(self) -> int:

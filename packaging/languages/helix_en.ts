@@ -10440,13 +10440,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/demo/instrument_screens.py" />
+            <location filename="../../helix_desktop/demo/sample_screens.py" />
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>The window doesn't show a session.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/demo/instrument_screens.py" />
+            <location filename="../../helix_desktop/demo/sample_screens.py" />
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>This is a bug. Report it.</source>
             <translation type="unfinished" />

@@ -14,10 +14,10 @@ from helix_desktop.agent.ports.model import Model, TokenCounter
 from helix_desktop.context.intake.output_extract import (
     MAX_CHUNKS,
     OutputSource,
-    compact_cap,
-    compact_max_words,
-    compact_text,
+    extract_text,
     extraction_request,
+    max_extract_tokens,
+    max_extract_words,
     split_output,
     truncate_output,
 )
@@ -62,11 +62,11 @@ class Extractor:
         Raises ModelError if none answers.
         """
         policy, _, _ = self._settings()
-        max_words = compact_max_words(policy.preview_tokens, source.tokens)
+        max_words = max_extract_words(policy.preview_tokens, source.tokens)
         model, answer, fallback = await self._ask_models(source, instructions, max_words, bill)
-        text = compact_text(source, instructions, answer)
+        text = extract_text(source, instructions, answer)
         (tokens,) = await self._counter.count([text])
-        cap = compact_cap(policy.preview_tokens, source.tokens)
+        cap = max_extract_tokens(policy.preview_tokens, source.tokens)
         too_long = _text(
             "The extract has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
         )

@@ -9,7 +9,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest
 
 OPENING = "[Extract]"
-COMPACT_FACTOR = 4  # a compact form may take so many times the tokens of a preview
+EXTRACT_FACTOR = 4  # a compact form may take so many times the tokens of a preview
 MAX_CHUNKS = 6  # more would not be through within the deadline
 WORDS_PER_TOKEN = 0.6  # asked of the model: below the common 0.75, so that the form stays within its tokens
 _CODE = 16  # hex digits that fence the output: no output can hold the beginning of its own digest
@@ -95,7 +95,7 @@ def truncate_output(source: OutputSource, max_tokens: int) -> OutputSource:
     return source.with_text(source.text[:head] + gap + source.text[len(source.text) - tail :])
 
 
-def compact_text(source: OutputSource, instructions: str, extract: str) -> str:
+def extract_text(source: OutputSource, instructions: str, extract: str) -> str:
     """Return the compact form: a header, the extract, and where the whole output is."""
     exit_code = "" if source.exit_code is None else f", exit code {source.exit_code}"
     line = " ".join(instructions.split())
@@ -104,11 +104,11 @@ def compact_text(source: OutputSource, instructions: str, extract: str) -> str:
     return "\n".join((head, extract.strip(), f"{marker} the whole output"))
 
 
-def compact_cap(preview_tokens: int, full_tokens: int) -> int:
+def max_extract_tokens(preview_tokens: int, full_tokens: int) -> int:
     """Return the tokens that a compact form must stay below."""
-    return min(preview_tokens * COMPACT_FACTOR, full_tokens)
+    return min(preview_tokens * EXTRACT_FACTOR, full_tokens)
 
 
-def compact_max_words(preview_tokens: int, full_tokens: int) -> int:
+def max_extract_words(preview_tokens: int, full_tokens: int) -> int:
     """Return the maximum number of words requested for an extract."""
-    return max(30, int(compact_cap(preview_tokens, full_tokens) * WORDS_PER_TOKEN))
+    return max(30, int(max_extract_tokens(preview_tokens, full_tokens) * WORDS_PER_TOKEN))

@@ -187,7 +187,7 @@ def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPl
     if not candidates:
         return None
     saved = sum(candidate.saving for candidate in candidates)
-    return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, _rent_so_far(candidates))
+    return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, _waiting_cost(candidates))
 
 
 def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window_size: int) -> bool:
@@ -222,7 +222,7 @@ def names_line_tokens(policy: ContextPolicy, freed: int) -> int:
     return min(int(policy.anchor_tokens * NAMES_SHARE), freed // 2)
 
 
-def _rent_so_far(candidates: list[SweepCandidate]) -> float:
+def _waiting_cost(candidates: list[SweepCandidate]) -> float:
     """Return what keeping these in the window has cost since they became candidates, in uncached tokens."""
     return CACHED_PRICE * sum(candidate.saving * (candidate.waited_steps + 1) for candidate in candidates)
 

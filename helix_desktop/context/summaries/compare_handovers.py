@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from helix_desktop.context.summaries.handover import plain_sentence
+from helix_desktop.context.summaries.handover import comparable_sentence
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.file_history.word_spans import Span, SpanBudget, compare_words
 
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w{3,}")
 class ComparedItem(msgspec.Struct, frozen=True):
     """One sentence in both handovers, or in one of them; `moved_from` is the title of its former section.
 
-    Of a changed one, the spans are what differs, in characters of `plain_sentence` of its text.
+    Of a changed one, the spans are what differs, in characters of `comparable_sentence` of its text.
     """
 
     change: ItemChange
@@ -94,7 +94,7 @@ def _is_among(bullet: Bullet, below: Iterable[Bullet]) -> bool:
 
 
 def _words(bullet: Bullet) -> frozenset[str]:
-    return frozenset(_WORD.findall(plain_sentence(bullet.text).lower()))
+    return frozenset(_WORD.findall(comparable_sentence(bullet.text).lower()))
 
 
 def _by_title(sections: Iterable[Section], titles: Iterable[str]) -> dict[str, list[Bullet]]:
@@ -108,11 +108,11 @@ def _take_equal(old: list[Bullet], new: list[Bullet]) -> list[tuple[Bullet, Bull
     """Remove the sentences that are in both lists from them, and return them in the order of `new`."""
     places: dict[str, list[int]] = {}
     for place, bullet in enumerate(old):
-        places.setdefault(plain_sentence(bullet.text), []).append(place)
+        places.setdefault(comparable_sentence(bullet.text), []).append(place)
     pairs: list[tuple[int, Bullet]] = []
     rest: list[Bullet] = []
     for bullet in new:
-        equal = places.get(plain_sentence(bullet.text))
+        equal = places.get(comparable_sentence(bullet.text))
         if equal:
             pairs.append((equal.pop(0), bullet))
         else:
@@ -126,7 +126,7 @@ def _take_equal(old: list[Bullet], new: list[Bullet]) -> list[tuple[Bullet, Bull
 
 def _take_changed(old: list[Bullet], new: list[Bullet], budget: SpanBudget) -> list[ComparedItem]:
     """Remove the sentences that became others from both lists, and return them."""
-    removed, added = ([plain_sentence(bullet.text) for bullet in bullets] for bullets in (old, new))
+    removed, added = ([comparable_sentence(bullet.text) for bullet in bullets] for bullets in (old, new))
     compared = [
         pair
         for pair in compare_words(removed, added, budget)

@@ -202,7 +202,7 @@ def split_sources(text: str, valid_seqs: Container[int]) -> tuple[str, tuple[int
     return text[: cited.start()].strip(), tuple(n for n in numbers if n in valid_seqs)
 
 
-def plain_sentence(text: str) -> str:
+def comparable_sentence(text: str) -> str:
     """Return a sentence as it is compared: its spaces single, without the mark of an unsupported one."""
     return " ".join(text.split()).removesuffix(UNSUPPORTED).rstrip()
 

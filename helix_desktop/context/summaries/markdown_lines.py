@@ -34,7 +34,7 @@ def without_bold(line: str) -> str:
     return _BOLD.sub(r"\1", line) if "**" in line else line
 
 
-def plain_sentence(line: str) -> str:
+def without_marks(line: str) -> str:
     """Return what a line says, without its marks."""
     if is_table_row(line):
         return without_bold(row_text(line))

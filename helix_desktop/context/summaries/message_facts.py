@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from helix_desktop.context.summaries.markdown_lines import plain_sentence
+from helix_desktop.context.summaries.markdown_lines import without_marks
 from helix_desktop.context.summaries.user_rules import instructions_in
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.identifiers import identifiers_in
@@ -95,7 +95,7 @@ def sentence_around(text: str, match: re.Match[str]) -> str:
     if len(end) == _AROUND_CHARS:
         closing, end = "…", end.rpartition(" ")[0] or end
     sentence = " ".join(f"{start}{match[0]}{end}".split())
-    return f"{opening}{sentence if opening else plain_sentence(sentence)}{closing}"
+    return f"{opening}{sentence if opening else without_marks(sentence)}{closing}"
 
 
 def plain_number(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from helix_desktop.context.summaries.conclusions import cut_between_words
-from helix_desktop.context.summaries.markdown_lines import plain_sentence
+from helix_desktop.context.summaries.markdown_lines import without_marks
 
 RULE_CHARS = 240  # characters of a rule that are quoted
 _PARSED_CHARS = 20_000  # characters of a message that are searched
@@ -49,7 +49,7 @@ def instructions_in(text: str) -> Iterator[str]:
     """Yield the sentences of a user's message that set a rule, on one line each; of a long one, commands."""
     is_long = len(text) > _LONG_MESSAGE
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
-        line = plain_sentence(" ".join(sentence.split()))
+        line = without_marks(" ".join(sentence.split()))
         if len(line) < _LEAST_CHARS or sentence.startswith("#") or line.endswith(("?", ":")):
             continue
         if _COMMAND.search(line) if is_long else _RULE.search(_NO_RULE.sub("", line)):

@@ -15,8 +15,9 @@ ModelRole = Literal["main", "fast", "long"]
 
 
 class SessionStarted(EventBase, frozen=True, tag="session-started"):
-    """A conversation began; a subagent's names its parent session, and the call there that asked for it.
+    """A conversation began; a subagent's names its parent session.
 
+    The call there that asked for it, `parent_call`, stands in older logs only: the parent's log has it now.
     A subagent goes on under what it began with: `model` says which of the workspace's models answers it,
     `policy` holds the fields of its own one, if it has one.
     """

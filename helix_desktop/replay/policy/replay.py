@@ -22,11 +22,11 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
-from helix_desktop.replay.policy.identifier_coverage import NameUse, UsedNames, WindowNames
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.output_forms import OutputForms
 from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
 from helix_desktop.replay.policy.sums import RequestSums
+from helix_desktop.replay.policy.used_identifiers import NameUse, UsedNames, WindowNames
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint, partly_exact
 
 MS = 1_000  # in a second

@@ -98,7 +98,7 @@ class EntryHit:
 
 
 @dataclass
-class EntrySearch:
+class EntrySearchResult:
     """The result of a search: hits newest first, and how much was looked through.
 
     `skipped` counts contents that were not searched in time, `unreadable` those that could not be read.
@@ -127,12 +127,12 @@ class EntrySearcher:
         self._contents, self._ripgrep, self._should_continue = contents, ripgrep, should_continue
         self._all_lines = all_lines
 
-    async def search(self, entries: Sequence[CoveredEntry], pattern: str, context: int) -> EntrySearch:
+    async def search(self, entries: Sequence[CoveredEntry], pattern: str, context: int) -> EntrySearchResult:
         """Return the hits in the order of the entries; a content that occurs twice is searched once.
 
         Raises ToolError if the pattern is invalid.
         """
-        result, batch, size, digests = EntrySearch(), list[_Body](), 0, set[str]()
+        result, batch, size, digests = EntrySearchResult(), list[_Body](), 0, set[str]()
         for entry in entries:
             if entry.digest in digests:
                 continue

@@ -29,8 +29,8 @@ from helix_desktop.tools.cache.entry_search import (
     ALL_LINES,
     LINES_OF_ONE,
     EntryHit,
-    EntrySearch,
     EntrySearcher,
+    EntrySearchResult,
 )
 from helix_desktop.tools.cache.handles import EntryRange
 from helix_desktop.tools.cache.origins import Origin, Origins
@@ -304,7 +304,7 @@ def _seqs(hits: Sequence[EntryHit]) -> str:
     return ", ".join(f"e{seq}" for seq in seqs[:_MAX_SEQS]) + more
 
 
-def _notes(search: EntrySearch, covered: CoveredEntries) -> list[str]:
+def _notes(search: EntrySearchResult, covered: CoveredEntries) -> list[str]:
     """Return what keeps a search from being complete, as lines."""
     notes = []
     if search.skipped or covered.unreadable:

@@ -23,7 +23,7 @@ from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, PolicyReplays
+from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayWorker
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile
@@ -42,7 +42,7 @@ class PolicyPresenter(QObject):
         self._banners, self._services = context.window.banners, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._session_controller = session_controller
-        self.create_replays: Callable[[], PolicyReplays] = PolicyReplayWorker
+        self.create_replays: Callable[[], ReplayWorker] = PolicyReplayWorker
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
         self._edited: dict[str, ContextPolicy] = {}  # on the page of a workspace, and used nowhere yet

@@ -33,7 +33,7 @@ _MIN_REQUESTS = 2
 _MAX_REPLAYS = 64  # of one session, kept to be shown again at once
 
 
-class PolicyReplays(Protocol):
+class ReplayWorker(Protocol):
     """Replays one session under any policy, beside the window's own process."""
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
@@ -68,11 +68,11 @@ class PolicyPreview:
         self,
         page: PolicyPage,
         async_actions: AsyncActions,
-        create_replays: Callable[[], PolicyReplays],
+        create_replays: Callable[[], ReplayWorker],
     ) -> None:
         """`create_replays` is called when a session is first replayed."""
         self._page, self._async_actions, self._create_replays = page, async_actions, create_replays
-        self._replays: PolicyReplays | None = None
+        self._replays: ReplayWorker | None = None
         self._conversation: Conversation | None = None
         self._policies: dict[str, ContextPolicy] = {}
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
@@ -134,11 +134,11 @@ class PolicyPreview:
         if self._replays is not None:
             self._async_actions.start(self._leave(self._replays), "leave replays")
 
-    async def _leave(self, replays: PolicyReplays) -> None:
+    async def _leave(self, replays: ReplayWorker) -> None:
         await replays.stay_ready(is_on=False)  # first: the page may be in sight again before the rest is sent
         await self._prepare(replays)
 
-    async def _prepare(self, replays: PolicyReplays) -> None:
+    async def _prepare(self, replays: ReplayWorker) -> None:
         policies = tuple(policy for policy in self._next_policies if not self._is_exact(policy))
         if policies != self._prepared:
             self._prepared = policies
@@ -205,7 +205,7 @@ class PolicyPreview:
             self._show("failed", tr("This session can't be replayed. See the log for details."))
             raise
 
-    async def _replay(self, replays: PolicyReplays, policy: ContextPolicy, *, is_first: bool = False) -> None:
+    async def _replay(self, replays: ReplayWorker, policy: ContextPolicy, *, is_first: bool = False) -> None:
         """Compute the exact replay of a policy, or its first picture only, and show each picture of it."""
         if self._is_exact(policy):
             return
@@ -218,7 +218,7 @@ class PolicyPreview:
                 if is_first:
                     return
 
-    async def _compute_effects(self, replays: PolicyReplays) -> None:
+    async def _compute_effects(self, replays: ReplayWorker) -> None:
         """Say at each field that differs from its profile what that does, while the fields are open."""
         effects, edited = self._show_pending_effects(), self._policies[EDITED]
         if not self._page.advanced.is_open:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from helix_desktop.context.intake.output_extract import (
     OPENING,
     OutputSource,
-    compact_cap,
-    compact_max_words,
-    compact_text,
+    extract_text,
     extraction_request,
+    max_extract_tokens,
+    max_extract_words,
     split_output,
     truncate_output,
 )
@@ -89,7 +89,7 @@ def test_the_request_describes_the_output() -> None:
 def test_a_compact_form_names_itself_and_ends_with_its_marker() -> None:
     """So that the agent knows it has an extract, and where to find the full output."""
     output = source("text", 12_400)
-    lines = compact_text(output, "names\nof tests", "test_a\ntest_b\n").splitlines()
+    lines = extract_text(output, "names\nof tests", "test_a\ntest_b\n").splitlines()
     assert lines == [
         "[Extract of 12,400 tokens, exit code 2; asked for: names of tests]",
         "test_a",
@@ -98,7 +98,7 @@ def test_a_compact_form_names_itself_and_ends_with_its_marker() -> None:
     ]
     short = msgspec.structs.replace(output, handle_digits=12)
     assert (
-        compact_text(short, "names", "none")
+        extract_text(short, "names", "none")
         .splitlines()[-1]
         .startswith(f'[CACHED] recall_cached_content("{output.digest[:12]}") ')
     )
@@ -106,6 +106,6 @@ def test_a_compact_form_names_itself_and_ends_with_its_marker() -> None:
 
 def test_an_extract_is_shorter_than_four_previews_and_than_the_output() -> None:
     """The word limit is below the token limit."""
-    assert compact_cap(600, 90_000) == 2_400
-    assert compact_cap(600, 700) == 700
-    assert compact_max_words(600, 90_000) == 1_440
+    assert max_extract_tokens(600, 90_000) == 2_400
+    assert max_extract_tokens(600, 700) == 700
+    assert max_extract_words(600, 90_000) == 1_440

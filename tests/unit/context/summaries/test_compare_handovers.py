@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers
-from helix_desktop.context.summaries.handover import UNSUPPORTED, plain_sentence
+from helix_desktop.context.summaries.handover import UNSUPPORTED, comparable_sentence
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
 
 _WORDS = st.sampled_from(["the", "parser", "drops", "lines", "a.py", "9f3ac21e", "tests", "pass", "42", " "])
@@ -22,7 +22,9 @@ _HANDOVERS = st.lists(st.lists(_BULLETS, max_size=5), min_size=6, max_size=6).ma
 
 def _sentences(sections: list[Section]) -> Counter[tuple[str, str]]:
     return Counter(
-        (section.title, plain_sentence(bullet.text)) for section in sections for bullet in section.bullets
+        (section.title, comparable_sentence(bullet.text))
+        for section in sections
+        for bullet in section.bullets
     )
 
 
@@ -35,23 +37,23 @@ def test_every_sentence_of_both_is_there_once(before: list[Section], after: list
     """Dropped, changed, moved and same ones are the former handover; all but dropped ones the newer."""
     compared = compare_handovers(before, after)
     old = Counter(
-        (item.moved_from or part.title, plain_sentence(item.before.text))
+        (item.moved_from or part.title, comparable_sentence(item.before.text))
         for part in compared
         for item in part.items
         if item.before is not None
     )
     new = Counter(
-        (part.title, plain_sentence(item.after.text))
+        (part.title, comparable_sentence(item.after.text))
         for part in compared
         for item in part.items
         if item.after is not None
     )
     assert (old, new) == (_sentences(before), _sentences(after))
     dropped = {
-        plain_sentence(i.before.text) for p in compared for i in p.items if i.after is None and i.before
+        comparable_sentence(i.before.text) for p in compared for i in p.items if i.after is None and i.before
     }
     assert not dropped & {
-        plain_sentence(i.after.text) for p in compared for i in p.items if i.before is None and i.after
+        comparable_sentence(i.after.text) for p in compared for i in p.items if i.before is None and i.after
     }
     has_dropped = [bool(part.count("dropped")) for part in compared]
     assert has_dropped == sorted(has_dropped, reverse=True)

@@ -10,7 +10,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.policy.identifier_coverage import NameUse, WindowNames
+from helix_desktop.replay.policy.used_identifiers import NameUse, WindowNames
 
 FRAME = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
 

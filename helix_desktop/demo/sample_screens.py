@@ -34,7 +34,7 @@ _PATTERNS = {"recall": "import|def", "recall-nothing": "zebra"}
 _CODE = ".py"  # in the names of entries with lines of code
 
 
-class InstrumentScreens:
+class SampleScreens:
     """Opens the sample with its prepared session, and captures each instrument in use."""
 
     def __init__(
