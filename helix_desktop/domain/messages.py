@@ -26,6 +26,12 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
+class AllowedCall(ToolCall, frozen=True):
+    """A call of an MCP tool that was allowed; `digest` is that of the tool's description then."""
+
+    digest: str
+
+
 class Message(msgspec.Struct, frozen=True):
     """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only.
 

@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden
@@ -172,7 +172,12 @@ class Hub:
         )
 
     async def approval(self, call: ToolCall) -> ApprovalRequest:
-        """Return the approval request that every call needs. Raises ToolError for a tool that is gone."""
+        """Return the approval request that every call needs, about the tool as its server describes it now.
+
+        Raises ToolError for a tool that is gone, or whose server is.
+        """
+        actor, _ = self._find_tool(call)
+        await actor.ensure_ready()
         actor, tool = self._find_tool(call)
         config = actor.config
         rules = suggest_server_rules(call.name, config.name, config.fingerprint, actor.tool_digests)
@@ -195,9 +200,13 @@ class Hub:
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call at its server. Raises ToolError. Canceling cancels it at the server."""
+        """Run a call at its server, if that describes the tool as it did when the call was allowed.
+
+        Raises ToolError. Canceling cancels it at the server.
+        """
         actor, tool = self._find_tool(call)
-        return await actor.call_tool(tool.tool, call.arguments, on_output)
+        digest = call.digest if isinstance(call, AllowedCall) else tool.digest
+        return await actor.call_tool(tool.tool, digest, call.arguments, on_output)
 
 
 def _can_keep_running(config: McpServerConfig, running_config: McpServerConfig) -> bool:

@@ -45,6 +45,7 @@ _ENDED_EARLY, _ENDED_DURING_CALL = (
     _text("The server ended before it was ready."),
     "The server ended in the middle of the call.",
 )
+LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the same
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
 PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
 
@@ -110,6 +111,7 @@ class ServerActor:
         self._disconnected = asyncio.Event()
         self._ready_or_failed, self._retry_requested = asyncio.Event(), asyncio.Event()
         self._list_lock = asyncio.Lock()
+        self._listed_at_s = 0.0
         self._open_calls = 0
         self._check: asyncio.Task[None] | None = None  # whether it still answers
         self._end_reason = _text("The server ended.")
@@ -256,6 +258,7 @@ class ServerActor:
             return
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
         listed = await sdk.list_tools(session)
+        self._listed_at_s = asyncio.get_running_loop().time()
         offers = [expose_tool(self.config.name, tool) for tool in listed]
         tools = tuple(sorted(offers, key=lambda offer: offer.spec.name))  # the server's order may change
         names = frozenset(tool.tool for tool in tools if not tool.rejection)
@@ -273,16 +276,45 @@ class ServerActor:
             self._ready_or_failed.set()
         self._on_change()
 
-    async def call_tool(self, tool: str, arguments: str, on_output: OutputCallback) -> ToolResult:
-        """Call a tool. Raises ToolError; canceling cancels the call at the server too."""
-        args = _parse_arguments(arguments)
+    async def ensure_ready(self) -> None:
+        """Return once it can be called and its tools are as it describes them now. Raises ToolError."""
         if self._check:
             await asyncio.wait([self._check])
+        if self.is_up and self.config.url:
+            await self._list_again()
         if not self.is_up and not await self.wait_ready():
             raise ToolError(
                 f"The MCP server {self.config.name} is not running.",
                 self.status.reason or "It is still being started.",
                 "Go on without it, or ask the user to look at Settings → MCP servers.",
+            )
+
+    async def _list_again(self) -> None:
+        """List the tools at a URL: another program may answer there by now, without any sign of it."""
+        listed_s = asyncio.get_running_loop().time() - self._listed_at_s
+        if self._open_calls or listed_s < LISTED_LATELY_S:
+            return
+        try:
+            async with asyncio.timeout(_READY_TIMEOUT_S):
+                await self._list_tools()
+        except Exception as error:  # noqa: BLE001 - whatever is wrong, it is connected anew
+            _log.debug("Listing the tools of MCP server %s again: %s", self.config.name, error)
+            self._disconnected.set()
+
+    async def call_tool(
+        self, tool: str, digest: str, arguments: str, on_output: OutputCallback
+    ) -> ToolResult:
+        """Call a tool, if `digest` is still that of its description.
+
+        Raises ToolError; cancelling cancels the call at the server too.
+        """
+        args = _parse_arguments(arguments)
+        await self.ensure_ready()
+        if digest not in (offer.digest for offer in self.tools if offer.tool == tool and not offer.rejection):
+            raise ToolError(
+                f"{tool} was not run: it is not the tool that was allowed.",
+                f"The MCP server {self.config.name} describes it differently now.",
+                "Call it again if it still fits: the user sees what it says now.",
             )
         session = self._session
         assert session is not None  # set before the status becomes ready

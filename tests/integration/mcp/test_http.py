@@ -16,12 +16,12 @@ from tests.support.mcp.mcp_rig import SCRIPTS_DIR, McpRig, approved_server
 
 
 @asynccontextmanager
-async def serving(folder: Path, port: int = 0) -> AsyncIterator[int]:
-    """A real server on a loopback port."""
+async def serving(folder: Path, port: int = 0, *description: str) -> AsyncIterator[int]:
+    """A real server on a loopback port; `description` is that of its tool `say`."""
     note = folder / "port"
     note.unlink(missing_ok=True)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(SCRIPTS_DIR / "sdk_server.py"), "http", str(note), str(port)
+        sys.executable, str(SCRIPTS_DIR / "sdk_server.py"), "http", str(note), str(port), *description
     )
     try:
         while not (note.exists() and note.read_text(encoding="utf-8")):  # noqa: ASYNC110 - another process

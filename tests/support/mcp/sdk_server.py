@@ -1,4 +1,4 @@
-"""An MCP server made with the protocol's own package: `python sdk_server.py [http PORT_FILE PORT]`.
+"""An MCP server made with the protocol's own package: `sdk_server.py [http PORT_FILE PORT [DESCRIPTION]]`.
 
 Its tools return text, count slowly, change the list of tools, return pictures, fail, die, send requests back,
 and return large outputs.
@@ -23,11 +23,14 @@ PNG = bytes.fromhex(
 )
 
 
-def build_server() -> MCPServer:
+def build_server(say_description: str | None = None) -> MCPServer:
     """The server with its tools."""
     server = MCPServer("made", version="1.0", instructions="Use it well.")
 
-    @server.tool(annotations=ToolAnnotations(read_only_hint=True, title="Say it again"))
+    @server.tool(
+        description=say_description,
+        annotations=ToolAnnotations(read_only_hint=True, title="Say it again"),
+    )
     def say(text: str) -> str:
         """Says a text."""
         return f"You said: {text}"
@@ -98,7 +101,7 @@ def _add_result_kinds(server: MCPServer) -> None:
         return "\n".join(f"line {number} of a long answer" for number in range(lines))
 
 
-def serve_http(port_file: Path, port: int) -> None:
+def serve_http(port_file: Path, port: int, *description: str) -> None:
     """Serve on a loopback port (0: any free one), whose number is written to a file when it is open."""
     import socket
 
@@ -110,13 +113,13 @@ def serve_http(port_file: Path, port: int) -> None:
     listening.listen()
     port_file.write_text(str(listening.getsockname()[1]), encoding="utf-8")
     config = uvicorn.Config(
-        build_server().streamable_http_app(), log_level="warning", timeout_graceful_shutdown=1
+        build_server(*description).streamable_http_app(), log_level="warning", timeout_graceful_shutdown=1
     )
     asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["http"]:
-        serve_http(Path(sys.argv[2]), int(sys.argv[3]))
+        serve_http(Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
     else:
         build_server().run("stdio")
