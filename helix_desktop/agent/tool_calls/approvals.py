@@ -149,7 +149,7 @@ class ApprovalService:
                 auto_executed=decision.auto_executed,
                 is_too_long=decision.is_too_long,
                 secrets=decision.secrets,
-                mcp_change=decision.mcp_change,
+                mcp_change=decision.mcp_change or request.mcp_change,
                 is_safe=is_safe,
             )
             on_ask(question)

@@ -29,7 +29,7 @@ from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
-from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.messages import AllowedCall, ToolCall
 from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction.redaction import redaction_mark
 from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
@@ -161,7 +161,7 @@ class ToolRunner:
         if isinstance(ask, Question):
             await self._ask_question(call, ask, own.is_asked, step)
             return
-        outcome = await self._ask_approval(call, ask, earlier, own.is_asked)
+        ask, outcome = await self._ask_approval(call, ask, earlier, own.is_asked)
         if outcome.decision == "deny":
             await self._deny(call, outcome.model_text, step)
         else:
@@ -214,11 +214,12 @@ class ToolRunner:
         request: ApprovalRequest,
         earlier: Sequence[_CallProgress],
         question_shown: asyncio.Event,
-    ) -> ApprovalOutcome:
-        """Return what is decided on a call, recorded.
+    ) -> tuple[ApprovalRequest, ApprovalOutcome]:
+        """Return what is decided on a call, recorded, and the request that it was decided on.
 
         What mode auto would run is decided once more when the calls before it have run: they may have made
-        a link that it writes through, or the script that it runs, and the mode may be another.
+        a link that it writes through, or the script that it runs, and the mode may be another. So is a call
+        of an MCP tool that its server has come to describe differently meanwhile.
         """
         is_after_others = not all(other.is_settled.is_set() for other in earlier)
         outcome = await self._decide(request, question_shown)
@@ -227,6 +228,8 @@ class ToolRunner:
             again = await self._user_ask(call)
             if isinstance(again, ApprovalRequest):
                 request, outcome = again, await self._decide(again, question_shown)
+        while outcome.decision != "deny" and (changed := await self._changed_request(call, request)):
+            request, outcome = changed, await self._decide(changed, question_shown)
         saved_rule = await self._save_rule(outcome.rule_to_save)
         await self._runtime.session.record(
             ApprovalGiven(
@@ -240,7 +243,14 @@ class ToolRunner:
                 saved_rule,
             )
         )
-        return outcome
+        return request, outcome
+
+    async def _changed_request(self, call: ToolCall, request: ApprovalRequest) -> ApprovalRequest | None:
+        """Return the request of a call of an MCP tool that is not what it was described as any more."""
+        again = await self._user_ask(call) if request.kind == "mcp" else None
+        if not isinstance(again, ApprovalRequest) or _described_tool(again) == _described_tool(request):
+            return None
+        return msgspec.structs.replace(again, mcp_change="tool")
 
     async def _decide(self, request: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
         def on_ask(pending_request: ApprovalRequest) -> None:
@@ -298,7 +308,9 @@ class ToolRunner:
             self._runtime.session.publish(CallOutput(call.id, text))
 
         try:
-            result = await self.running_calls.run(running, self._tools.run(call, on_output))
+            result = await self.running_calls.run(
+                running, self._tools.run(_as_allowed(call, request), on_output)
+            )
         except HelixError as error:
             result = _failed(error)
         except Exception as error:
@@ -362,6 +374,17 @@ def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:
 
 def _unexpected_failure(call: ToolCall, error: Exception) -> ToolResult:
     return _failed(ToolError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
+
+
+def _described_tool(request: ApprovalRequest) -> tuple[str, str]:
+    return request.definition, request.description_digest
+
+
+def _as_allowed(call: ToolCall, request: ApprovalRequest | None) -> ToolCall:
+    """Return the call, bound to what the MCP tool was described as when it was allowed."""
+    if request is None or request.kind != "mcp":
+        return call
+    return AllowedCall(call.id, call.name, call.arguments, request.description_digest)
 
 
 async def _settled(calls: Sequence[_CallProgress]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import AllowedCall, ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.mcp.client import server_actor
@@ -76,6 +77,25 @@ async def test_a_saved_rule_does_not_run_a_tool_that_changed_while_its_server_wa
     conversation.decide("c0", "deny")
     await agent.wait_until_idle()
     assert not agent.tools.executed_calls
+
+
+async def test_an_answer_holds_for_the_description_that_was_shown(rig: McpRig) -> None:
+    """The server restarts while the card waits: the answer is asked for again, and its rule is not saved."""
+    await rig.start_servers(raw_server())
+    agent = agent_of(rig)
+    conversation = await agent.begin()
+    await conversation.send("Go.")
+    assert (await open_request(agent, "Does echo.")).mcp_change == ""
+    await restart_reworded(rig)
+    conversation.decide("c0", "always")
+    assert (await open_request(agent, REWORDED)).mcp_change == "tool"
+    assert not agent.tools.executed_calls
+    conversation.decide("c0", "once")
+    await agent.wait_until_idle()
+    assert [event.text for event in agent.events(ToolAnswered)] == ['{"a": 1}']
+    assert [event.decision for event in agent.events(ApprovalGiven)] == ["once"]
+    assert agent.rules.rules() == ()
+    await agent.assert_consistent()
 
 
 async def test_a_call_runs_only_the_tool_that_was_allowed(rig: McpRig) -> None:
