@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
 
+from helix_desktop.mcp.client.connection_errors import (
+    NOT_TAKEN,
+    ConnectionFailure,
+    FailureListener,
+    answer_too_large,
+    cut_off,
+    no_answer,
+    other_content,
+    refused,
+    session_lost,
+    unreachable,
+)
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.stderr_log import StderrLog
 
@@ -17,22 +31,26 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
 
 _CONNECT_S, _READ_S = 10.0, 300.0  # a stream may stay silent for long; calls have their own limits
-_FIRST_ERROR_STATUS, _NOT_FOUND_STATUS = 400, 404
+_JSON, _EVENTS = "application/json", "text/event-stream"
+_MISSING_SESSION = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+)  # some servers say the first, not the second
+_REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
     """The bytes of a response, up to a limit; event streams have their own limit per event."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
-        self._stream, self._request = stream, request
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._stream:
             size += len(chunk)
             if size > MAX_MESSAGE_BYTES:
-                message = f"It sent an answer of over {MAX_MESSAGE_BYTES // 2**20} MB, which was not read on."
-                raise httpx2.ReadError(message, request=self._request)
+                raise answer_too_large()
             yield chunk
 
     async def aclose(self) -> None:
@@ -40,26 +58,120 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
+class _Client(httpx2.AsyncClient):
+    """A client that answers a message which got no answer of an MCP server itself, with the reason.
+
+    The protocol's package would end all calls of the connection instead, each with the same words.
+    """
+
+    on_result: FailureListener
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request; of a message, return the server's answer or an error in its place."""
+        if request.method != "POST":
+            return await super().send(request, **options)
+        try:
+            response = await _read_answer(await super().send(request, **options))
+        except (ConnectionFailure, httpx2.TransportError, httpx2.DecodingError) as error:
+            return self._failed(request, _failure_of(error, request.url))
+        self.on_result(None)
+        return response
+
+    def _failed(self, request: httpx2.Request, failure: ConnectionFailure) -> httpx2.Response:
+        self.on_result(failure)
+        message = json.loads(request.content)
+        if "id" not in message:
+            return httpx2.Response(HTTPStatus.ACCEPTED, request=request)
+        code = INTERNAL_ERROR if failure.is_taken else NOT_TAKEN
+        error = {"code": code, "message": str(failure)}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
+        return httpx2.Response(HTTPStatus.OK, json=answer, request=request)
+
+
+def _failure_of(error: Exception, url: httpx2.URL) -> ConnectionFailure:
+    host = url.netloc.decode()
+    match error:
+        case ConnectionFailure():
+            return error
+        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+            return no_answer(host, _CONNECT_S, is_taken=False)
+        case httpx2.TimeoutException():
+            return no_answer(host, _READ_S)
+        case httpx2.ConnectError() | httpx2.ProxyError() | httpx2.LocalProtocolError():
+            return unreachable(host, error)
+    return cut_off(host)
+
+
+async def _read_answer(response: httpx2.Response) -> httpx2.Response:
+    """Return an answer that says what an MCP server says. Raises ConnectionFailure."""
+    host, status = response.request.url.netloc.decode(), response.status_code
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if (
+        response.is_redirect
+        or status == HTTPStatus.ACCEPTED
+        or (response.is_success and media_type == _EVENTS)
+    ):
+        return response
+    try:
+        content = await _read_body(response) if media_type == _JSON else b""
+    finally:
+        await response.aclose()
+    error = _error_in(content) if response.is_error else None
+    if status in _MISSING_SESSION and "mcp-session-id" in response.request.headers:
+        is_unknown_method = error is not None and error.get("code") == METHOD_NOT_FOUND
+        names_session = error is not None and "session" in str(error.get("message")).lower()
+        if names_session or (status == HTTPStatus.NOT_FOUND and not is_unknown_method):
+            raise session_lost(host)
+    if response.is_error and (error is None or status in _REFUSED_KEY):
+        raise refused(host, status, response.reason_phrase)
+    if media_type != _JSON:
+        raise other_content(host, media_type)
+    headers = {"content-type": _JSON}
+    if session_id := response.headers.get("mcp-session-id"):
+        headers["mcp-session-id"] = session_id
+    return httpx2.Response(status, headers=headers, content=content, request=response.request)
+
+
+async def _read_body(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_MESSAGE_BYTES:  # unpacked
+            raise answer_too_large()
+    return bytes(body)
+
+
+def _error_in(content: bytes) -> dict[str, Any] | None:
+    """Return the error that a server's answer is; None if it is none."""
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        return None
+    error = answer.get("error") if isinstance(answer, dict) else None
+    return error if isinstance(error, dict) and isinstance(error.get("code"), int) else None
+
+
 @asynccontextmanager
 async def connect_http(
-    url: str, headers: Mapping[str, str], stderr_log: StderrLog, disconnected: asyncio.Event
+    url: str, headers: Mapping[str, str], stderr_log: StderrLog, on_result: FailureListener
 ) -> AsyncIterator[TransportStreams]:
-    """Carry messages to and from a URL. Errors go to `stderr_log`; a lost session sets `disconnected`."""
+    """Carry messages to and from a URL. Error statuses go to `stderr_log`."""
 
     async def on_response(response: httpx2.Response) -> None:
-        if response.status_code >= _FIRST_ERROR_STATUS:
+        # Who offers no stream of its own answers a GET so, as the protocol has it.
+        is_usual = response.request.method == "GET" and response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+        if response.is_error and not is_usual:
             stderr_log.add(f"{response.request.method}: {response.status_code} {response.reason_phrase}\n")
-        if response.status_code == _NOT_FOUND_STATUS and "mcp-session-id" in response.request.headers:
-            disconnected.set()
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        if not response.headers.get("content-type", "").startswith(_EVENTS):
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
-            response.stream = _BoundedStream(response.stream, response.request)
+            response.stream = _BoundedStream(response.stream)
 
-    client = httpx2.AsyncClient(
+    client = _Client(
         headers=dict(headers),
         timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
         event_hooks={"response": [on_response]},
     )
+    client.on_result = on_result
     async with (
         client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,

@@ -24,6 +24,13 @@ from helix_desktop.domain.translatable_text import (
     join_sentences,
     verbatim,
 )
+from helix_desktop.mcp.client.connection_errors import (
+    NOT_TAKEN,
+    ConnectionFailure,
+    answer_too_large,
+    as_sentence,
+    error_reason,
+)
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
@@ -41,12 +48,11 @@ _READY_TIMEOUT_S = 15.0  # how long a call waits for a server that is being rest
 _RETRY_DELAYS_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
 _MAX_ATTEMPTS = 10  # in a row; then only the user or a call starts it again
 _STABLE_AFTER_S = 60.0  # a server that ran this long starts over with the first delay
-_ENDED_EARLY, _ENDED_DURING_CALL = (
-    _text("The server ended before it was ready."),
-    "The server ended in the middle of the call.",
-)
+_CLOSED = ("Connection closed", "SSE stream ended")
+"""How the words of the protocol's package begin where a server ended before its answer."""
 LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the same
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
+_TELL_S = 0.05  # for other calls that a lost server did not take to be told so, before the session ends
 PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
 
 
@@ -73,6 +79,10 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
 class _SecretMissing(HelixError):
     """A server cannot start, since a secret of it has no value."""
+
+
+class _CallNotTaken(ToolError):
+    """A server did not take a call, so that it can be made again."""
 
 
 class ServerActor:
@@ -114,7 +124,8 @@ class ServerActor:
         self._listed_at_s = 0.0
         self._open_calls = 0
         self._check: asyncio.Task[None] | None = None  # whether it still answers
-        self._end_reason = _text("The server ended.")
+        self._failure: ConnectionFailure | None = None
+        """What went wrong with the newest message."""
         self._lacks_secret = False
 
     async def run(self) -> None:
@@ -174,29 +185,46 @@ class ServerActor:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
         self._set_status(ServerStatus("starting"))
-        self._end_reason, self._lacks_secret = _text("The server ended."), False
+        self._failure, self._lacks_secret = None, False
         disconnected = self._disconnected = asyncio.Event()
         try:
             async with self._open_session(disconnected):
                 await disconnected.wait()
                 self._session = None
                 self._ready_or_failed.clear()
-                self._set_status(ServerStatus("waiting", self._end_reason))
-            reason = self._end_reason
+                reason = error_reason(self._failure) if self._failure else _text("The server ended.")
+                self._set_status(ServerStatus("waiting", reason))
         except _SecretMissing as error:
-            self._lacks_secret, reason = True, _error_reason(error)
+            self._lacks_secret, reason = True, error_reason(error)
         except Exception as error:  # noqa: BLE001 - any failure of a server ends only its own session
-            reason = _error_reason(error)
+            reason = self._start_failure(error)
         finally:
             self._session = None
             if self._check:
                 self._check.cancel()
-        last = self.stderr_log.last_line
+        last = "" if self.config.url else self.stderr_log.last_line
         text = join_sentences(
-            reason, _text("Its last output: {line}", line=sanitize_text(last, 300)) if last else ""
+            reason,
+            _text("Its last output: {line}", line=as_sentence(sanitize_text(last, 300))) if last else "",
         )
         sanitized = self.stderr_log.sanitize(text)
         return text if sanitized == text else verbatim(sanitized)
+
+    def _start_failure(self, error: Exception) -> TranslatableText:
+        """Return why there is no session, for the user."""
+        if self._failure is not None:
+            return error_reason(self._failure)
+        if isinstance(error, TimeoutError):
+            return _text("The server wasn't ready within {seconds} s.", seconds=round(START_TIMEOUT_S))
+        if str(error).startswith(_CLOSED):
+            return _text("The server ended before it was ready.")
+        return error_reason(error)
+
+    def _note_result(self, failure: ConnectionFailure | None) -> None:
+        """Keep what went wrong with a message; None: it was answered."""
+        self._failure = failure
+        if failure is not None and not failure.is_taken and not self._open_calls:  # else they are told first
+            self._disconnected.set()
 
     @asynccontextmanager
     async def _open_session(self, disconnected: asyncio.Event) -> AsyncIterator[None]:
@@ -231,7 +259,7 @@ class ServerActor:
         if config.url:
             http = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.http_transport")
             opened = http.connect_http(
-                config.url, {**config.headers, **secrets}, self.stderr_log, disconnected
+                config.url, {**config.headers, **secrets}, self.stderr_log, self._note_result
             )
         else:
             stdio = await asyncio.to_thread(
@@ -240,7 +268,7 @@ class ServerActor:
             environment = build_environment(context.inherited_environment, {**config.env, **secrets})
             cwd = str(context.root / config.cwd)
             program = ProgramSpec((config.command, *config.args), cwd, environment)
-            opened = stdio.connect_stdio(program, self.stderr_log, disconnected)
+            opened = stdio.connect_stdio(program, self.stderr_log, disconnected, self._note_result)
         async with opened as streams:
             yield streams
 
@@ -309,6 +337,24 @@ class ServerActor:
         Raises ToolError; cancelling cancels the call at the server too.
         """
         args = _parse_arguments(arguments)
+        try:
+            answer = await self._call_ready(tool, digest, args, on_output)
+        except _CallNotTaken:
+            answer = await self._call_ready(tool, digest, args, on_output)  # connected anew
+        if answer is None:
+            raise ToolError(
+                f"{tool} asks the user for more, which is not possible here.",
+                "The server wants to put a question of its own.",
+                "Give everything it needs with the call.",
+            )
+        results = importlib.import_module("helix_desktop.mcp.client.tool_results")
+        result: ToolResult = results.to_tool_result(answer, sanitize_text(_call_target(args), 200))
+        return result
+
+    async def _call_ready(
+        self, tool: str, digest: str, args: dict[str, Any], on_output: OutputCallback
+    ) -> Any:
+        """Call a tool once the server is ready, if `digest` is that of its description then."""
         await self.ensure_ready()
         if digest not in (offer.digest for offer in self.tools if offer.tool == tool and not offer.rejection):
             raise ToolError(
@@ -318,16 +364,13 @@ class ServerActor:
             )
         session = self._session
         assert session is not None  # set before the status becomes ready
-        results = importlib.import_module("helix_desktop.mcp.client.tool_results")
-        answer = await self._call_session(session, tool, args, on_output)
-        if answer is None:
-            raise ToolError(
-                f"{tool} asks the user for more, which is not possible here.",
-                "The server wants to put a question of its own.",
-                "Give everything it needs with the call.",
-            )
-        result: ToolResult = results.to_tool_result(answer, sanitize_text(_call_target(args), 200))
-        return result
+        disconnected = self._disconnected
+        try:
+            return await self._call_session(session, tool, args, on_output)
+        except _CallNotTaken:
+            await asyncio.sleep(_TELL_S)
+            disconnected.set()
+            raise
 
     async def _call_session(
         self, session: ClientSession, tool: str, args: dict[str, Any], on_output: OutputCallback
@@ -357,18 +400,27 @@ class ServerActor:
             raise
         except Exception as error:
             is_answered = True  # by an error, or by its end
-            raise ToolError(
+            is_taken = getattr(error, "code", None) != NOT_TAKEN
+            raise (ToolError if is_taken else _CallNotTaken)(
                 f"The MCP server {self.config.name} did not carry out {tool}.",
-                sanitize_text(
-                    self.stderr_log.sanitize(_error_reason(error).replace(_ENDED_EARLY, _ENDED_DURING_CALL)),
-                    1_000,
-                ),
+                sanitize_text(self.stderr_log.sanitize(self._call_failure(error)), 1_000),
             ) from error
         finally:
             self._open_calls -= 1
             # A server that works on another call may be busy with it.
             if not is_answered and not self._open_calls and self.is_up:
                 self._check = loop.create_task(self._check_alive(session), name="mcp check")
+
+    def _call_failure(self, error: Exception) -> str:
+        """Return why a call failed, for the model."""
+        words = str(error)
+        if words.startswith("SSE stream failed") and "byte limit" in words:
+            return error_reason(answer_too_large())
+        if not words.startswith(_CLOSED):
+            return error_reason(error)
+        if self._failure is not None and self._failure.is_taken:
+            return error_reason(self._failure)
+        return "The server ended in the middle of the call."
 
     async def _check_alive(self, session: ClientSession) -> None:
         """Disconnect from a server that does not answer a ping, so that it is restarted."""
@@ -378,7 +430,7 @@ class ServerActor:
         except TimeoutError:
             if self._session is not session:
                 return  # lost and connected anew meanwhile
-            self._end_reason = _text("The server stopped answering and was restarted.")
+            self._failure = ConnectionFailure(_text("The server stopped answering and was restarted."))
             self._disconnected.set()
         except Exception as error:  # noqa: BLE001 - any answer is a sign of life, a lost connection is seen
             _log.debug("Ping of MCP server %s: %s", self.config.name, error)
@@ -398,17 +450,3 @@ def _call_target(args: dict[str, Any]) -> str:
     """Return what a call is about: its first text, else all that it was given; empty for nothing."""
     texts = (value for value in args.values() if isinstance(value, str) and value.strip())
     return next(texts, "") or ", ".join(f"{name}: {json.dumps(value)}" for name, value in args.items())
-
-
-def _error_reason(error: BaseException) -> TranslatableText:
-    """Describe an error in one sentence; of a group, the first."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, HelixError):
-        return join_sentences(error.what, error.why, error.fix)
-    if isinstance(error, TimeoutError):
-        return _text("The server wasn't ready within {seconds} s.", seconds=round(START_TIMEOUT_S))
-    text = " ".join(str(error).split())[:500] or type(error).__name__
-    if text == "Connection closed":
-        return _ENDED_EARLY
-    return verbatim(text if text.endswith((".", "!", "?")) else f"{text}.")

@@ -13,7 +13,7 @@ MAX_LINE_CHARS = 2_000  # characters; the rest of a longer line is left out
 REDACTED = "•••"
 _MIN_SECRET_CHARS = 4  # a secret shorter than that would redact ordinary words
 _CREDENTIALS = re.compile(
-    r"(?i)\b(bearer|authorization:?\s*\w*|(?:api[_-]?key|token|secret|password)\s*[=:])\s*\S+"
+    r"(?i)\b(bearer|authorization(?! header):?\s*\w*|(?:api[_-]?key|token|secret|password)\s*[=:])\s*\S+"
 )
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 

@@ -11,7 +11,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES, ProgramSpec, ServerProcess, start_process
+from helix_desktop.mcp.client.connection_errors import FailureListener, answer_too_large
+from helix_desktop.mcp.client.process import ProgramSpec, ServerProcess, start_process
 from helix_desktop.mcp.client.stderr_log import StderrLog
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
@@ -26,12 +27,12 @@ _STREAM_CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 @asynccontextmanager
 async def connect_stdio(
-    program: ProgramSpec, stderr_log: StderrLog, disconnected: asyncio.Event
+    program: ProgramSpec, stderr_log: StderrLog, disconnected: asyncio.Event, on_result: FailureListener
 ) -> AsyncIterator[Streams]:
     """Start a server and carry its messages; leaving the block ends it and its whole process group.
 
     Its errors, and lines that are no messages, go to `stderr_log`; `disconnected` is set when its output
-    ends. Raises ServerStartError.
+    ends, after `on_result` was called if it was cut off. Raises ServerStartError.
     """
     process = await start_process(program)
     try:
@@ -39,7 +40,9 @@ async def connect_stdio(
         outbox, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, inbox, outbox, outgoing, asyncio.TaskGroup() as group:
             tasks = (
-                group.create_task(_read(process, incoming, stderr_log, disconnected), name="mcp output"),
+                group.create_task(
+                    _read(process, incoming, stderr_log, disconnected, on_result), name="mcp output"
+                ),
                 group.create_task(_write(process, outgoing), name="mcp input"),
                 group.create_task(_read_stderr(process, stderr_log), name="mcp errors"),
             )
@@ -55,12 +58,16 @@ async def connect_stdio(
 
 
 async def _read(
-    process: ServerProcess, incoming: Incoming, stderr_log: StderrLog, disconnected: asyncio.Event
+    process: ServerProcess,
+    incoming: Incoming,
+    stderr_log: StderrLog,
+    disconnected: asyncio.Event,
+    on_result: FailureListener,
 ) -> None:
     """Forward its messages until it closes its output, which ends the session."""
     async with incoming:
         with suppress(*_STREAM_CLOSED), _set_at_end(disconnected):
-            while line := await _read_line(process, stderr_log):
+            while line := await _read_line(process, on_result):
                 message = await _parse_message(line)
                 if message is None:
                     stderr_log.add(line[:_CHUNK_BYTES].decode("utf-8", "replace").rstrip("\n") + "\n")
@@ -77,11 +84,11 @@ def _set_at_end(event: asyncio.Event) -> Iterator[None]:
         event.set()
 
 
-async def _read_line(process: ServerProcess, stderr_log: StderrLog) -> bytes:
+async def _read_line(process: ServerProcess, on_result: FailureListener) -> bytes:
     try:
         return await process.output.readline()
     except ValueError:  # raised by StreamReader for a line over its limit
-        stderr_log.note(f"It sent a message of over {MAX_MESSAGE_BYTES // 2**20} MB, and was cut off.")
+        on_result(answer_too_large())
         return b""
 
 

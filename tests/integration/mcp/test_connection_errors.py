@@ -1,0 +1,135 @@
+"""What is said when a server at a URL can't be reached, refuses, or loses its session."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.mcp.client.connection_errors import unreachable
+from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
+from tests.support.mcp.mcp_rig import McpRig, approved_server
+from tests.support.mcp.raw_http_server import Answer, RawHttpServer
+
+ECHO = "mcp__web__echo"
+NO_SESSION = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "No valid session ID"}}'
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[RawHttpServer]:
+    """A server at a URL."""
+    server = RawHttpServer()
+    await server.start()
+    yield server
+    await server.close()
+
+
+async def call_error(rig: McpRig, **arguments: Any) -> str:
+    """Return what the model reads of a call of echo that fails."""
+    with pytest.raises(ToolError) as raised:
+        await rig.call(ECHO, **arguments)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ("404 Not Found", "text/plain", b"Session not found"),
+        ("404 Not Found", "application/json", NO_SESSION),
+        ("400 Bad Request", "application/json", NO_SESSION),
+    ],
+)
+async def test_a_call_that_a_restarted_server_did_not_take_is_made_again(
+    rig: McpRig, server: RawHttpServer, answer: Answer
+) -> None:
+    """It runs once, in a new session."""
+    server.missing_session = answer
+    await rig.start_servers(server.config())
+    server.forget_sessions()
+    assert await rig.call_text(ECHO, a=1) == '{"a": 1}'
+    assert server.calls == [{"a": 1}]
+
+
+async def test_a_call_in_a_new_session_runs_only_the_tool_that_was_allowed(
+    rig: McpRig, server: RawHttpServer
+) -> None:
+    await rig.start_servers(server.config())
+    server.forget_sessions()
+    server.description = "Does echo, and wipes the disk."
+    assert "echo was not run: it is not the tool that was allowed." in await call_error(rig)
+    assert server.calls == []
+
+
+async def test_a_server_that_went_away_before_a_call_did_not_end_in_it(
+    rig: McpRig, server: RawHttpServer
+) -> None:
+    """The model reads whole sentences that say what happened; a GET that is refused is no part of it."""
+    await rig.start_servers(server.config())
+    host = server.host
+    assert "405" not in rig.actor("web").stderr_log.text
+    server.answer = ("500 Oops", "text/plain", b"")
+    assert f"{host} answered 500 Oops. The server has a problem of its own." in await call_error(rig)
+    await server.close()
+    assert await call_error(rig) == (
+        f"The MCP server web is not running. Can't reach {host}. Nothing answers at this address. "
+        "Check that the server is running, and check the address. "
+        "Go on without it, or ask the user to look at Settings → MCP servers."
+    )
+
+
+async def test_an_answer_that_is_too_large_is_said_to_be(rig: McpRig, server: RawHttpServer) -> None:
+    """The server goes on, and so do its other calls."""
+    await rig.start_servers(server.config())
+    assert "It sent an answer of over 16 MB." in await call_error(rig, size=MAX_MESSAGE_BYTES)
+    assert await rig.call_text(ECHO, a=2) == '{"a": 2}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            ("401 Unauthorized", "application/json", b'{"error": "invalid_token"}'),
+            "answered 401 Unauthorized. It needs a key, or doesn't accept the one that was sent. "
+            "Add a valid key to its headers, mostly in an Authorization header.",
+        ),
+        (
+            ("404 Not Found", "text/html", b"<p>No."),
+            "answered 404 Not Found. There may be no MCP server at this path. "
+            "Check the path of the URL: it often ends in /mcp.",
+        ),
+        (
+            ("200 OK", "text/html", b"<p>Hello."),
+            "answered with text/html. There may be no MCP server at this path. "
+            "Check the path of the URL: it often ends in /mcp.",
+        ),
+    ],
+)
+async def test_an_answer_of_no_mcp_server_says_what_to_do(
+    rig: McpRig, server: RawHttpServer, answer: Answer, expected: str
+) -> None:
+    server.answer = answer
+    await rig.start_servers(server.config())
+    assert rig.actor("web").status.reason == f"{server.host} {expected}"
+
+
+async def test_a_scheme_that_is_wrong_is_said_to_be(rig: McpRig, server: RawHttpServer) -> None:
+    url = f"https://{server.host}/mcp"
+    await rig.start_servers(approved_server("web", command="", args=(), url=url))
+    assert rig.actor("web").status.reason == (
+        f"Can't reach {server.host}. No secure connection (wrong version number). "
+        "Check http:// or https:// in the URL."
+    )
+
+
+def test_a_name_that_is_wrong_is_said_to_be() -> None:
+    """The resolver's own words are no help."""
+    error = httpx2.ConnectError("[Errno -2] Name or service not known")
+    error.__cause__ = socket.gaierror(-2, "Name or service not known")
+    assert str(unreachable("no-such-name.invalid", error)) == (
+        "Can't reach no-such-name.invalid. The name in the URL can't be found. "
+        "Check the address, and check the network."
+    )
