@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -30,6 +31,7 @@ from helix_desktop.mcp.client.connection_errors import (
     answer_too_large,
     as_sentence,
     error_reason,
+    no_answer,
 )
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
@@ -42,7 +44,8 @@ _text = TextContext("MCP")
 if TYPE_CHECKING:
     from mcp.client import ClientSession
 
-START_TIMEOUT_S = 120.0  # for a server to be ready; the first run of npx or uvx downloads it
+START_TIMEOUT_S = 120.0  # for a program to be ready; the first run of npx or uvx downloads it
+URL_START_TIMEOUT_S = 20.0  # for a server at a URL: nothing is downloaded
 MAX_CALL_S = 1800.0  # a call that reports progress is ended after that nevertheless
 _READY_TIMEOUT_S = 15.0  # how long a call waits for a server that is being restarted
 _RETRY_DELAYS_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
@@ -54,6 +57,11 @@ LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the sam
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
 _TELL_S = 0.05  # for other calls that a lost server did not take to be told so, before the session ends
 PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
+
+
+def start_timeout_s(config: McpServerConfig) -> float:
+    """Return how many seconds a server has to be ready."""
+    return URL_START_TIMEOUT_S if config.url else START_TIMEOUT_S
 
 
 @dataclass(frozen=True)
@@ -215,7 +223,10 @@ class ServerActor:
         if self._failure is not None:
             return error_reason(self._failure)
         if isinstance(error, TimeoutError):
-            return _text("The server wasn't ready within {seconds} s.", seconds=round(START_TIMEOUT_S))
+            seconds = start_timeout_s(self.config)
+            if self.config.url:
+                return error_reason(no_answer(urlsplit(self.config.url).netloc.rpartition("@")[2], seconds))
+            return _text("The server wasn't ready within {seconds} s.", seconds=round(seconds))
         if str(error).startswith(_CLOSED):
             return _text("The server ended before it was ready.")
         return error_reason(error)
@@ -229,7 +240,7 @@ class ServerActor:
     @asynccontextmanager
     async def _open_session(self, disconnected: asyncio.Event) -> AsyncIterator[None]:
         sdk = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.session")
-        async with asyncio.timeout(START_TIMEOUT_S) as deadline:
+        async with asyncio.timeout(start_timeout_s(self.config)) as deadline:
             async with (
                 self._open_transport(disconnected) as streams,
                 sdk.open_session(streams, self._context.root, self._relist_tools) as session,

@@ -10,8 +10,10 @@ import httpx2
 import pytest
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.mcp.client import server_actor
 from helix_desktop.mcp.client.connection_errors import unreachable
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
+from helix_desktop.mcp.client.server_actor import start_timeout_s
 from tests.support.mcp.mcp_rig import McpRig, approved_server
 from tests.support.mcp.raw_http_server import Answer, RawHttpServer
 
@@ -122,6 +124,19 @@ async def test_a_scheme_that_is_wrong_is_said_to_be(rig: McpRig, server: RawHttp
     assert rig.actor("web").status.reason == (
         f"Can't reach {server.host}. No secure connection (wrong version number). "
         "Check http:// or https:// in the URL."
+    )
+
+
+async def test_a_server_that_stays_silent_is_given_up_soon(
+    rig: McpRig, server: RawHttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is downloaded for a URL, so that nobody waits as long as for a program."""
+    assert start_timeout_s(server.config()) == 20
+    monkeypatch.setattr(server_actor, "URL_START_TIMEOUT_S", 1.0)
+    server.is_silent = True
+    await rig.start_servers(server.config())
+    assert rig.actor("web").status.reason == (
+        f"No answer from {server.host} within 1 s. Check that the server is running, and check the address."
     )
 
 

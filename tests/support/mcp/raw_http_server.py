@@ -21,6 +21,7 @@ class RawHttpServer:
         self.description = "Does echo."
         self.calls: list[dict[str, Any]] = []
         self.answer: Answer | None = None
+        self.is_silent = False
         self.missing_session: Answer = ("404 Not Found", "text/plain", b"Session not found")
         self._sessions: set[str] = set()
         self._session_count = 0
@@ -60,6 +61,10 @@ class RawHttpServer:
         head = (first + await reader.readuntil(b"\r\n\r\n")).decode().lower()
         headers = dict(line.split(": ", 1) for line in head.splitlines()[1:] if ": " in line)
         body = await reader.readexactly(int(headers.get("content-length", 0)))
+        if self.is_silent:
+            await reader.read()  # until the client gives up
+            writer.close()
+            return
         session, (status, media, content) = "", ("405 Method Not Allowed", "text/plain", b"")
         if self.answer is not None:
             status, media, content = self.answer

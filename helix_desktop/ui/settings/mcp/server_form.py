@@ -252,12 +252,14 @@ class ServerEditor(QWidget):
         self._is_testing = is_testing
         self.test.setText(tr("Stop test") if is_testing else tr("Test", "verb: button"))
 
-    def show_testing(self, limit_s: float) -> None:
+    def show_testing(self, limit_s: float, *, may_download: bool) -> None:
         """Show that a test runs, for at most so many seconds."""
         self._set_testing(True)
-        words = tr(
-            "Testing, for at most {seconds} s: the first start may download the server.",
-            seconds=round(limit_s),
+        seconds = round(limit_s)
+        words = (
+            tr("Testing, for at most {seconds} s: the first start may download the server.", seconds=seconds)
+            if may_download
+            else tr("Testing, for at most {seconds} s.", seconds=seconds)
         )
         self.status.show_status("running", words)
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.mcp.servers import TEST_LIMIT_S
+from helix_desktop.services.mcp.servers import test_limit_s
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
@@ -127,7 +127,7 @@ class McpPresenter:
             except HelixError as error:
                 editor.show_test_problem(error_text(error))
 
-        editor.show_testing(TEST_LIMIT_S)
+        editor.show_testing(test_limit_s(draft.config), may_download=not draft.config.url)
         task = self._tests[editor] = self._async_actions.start(tested(), "mcp test")
         editor.destroyed.connect(lambda _: task.cancel())  # it may end after its form
 
