@@ -26,8 +26,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.listeners import Listeners
-from helix_desktop.domain.messages import MCP_PREFIX, ToolCall, TurnOutcome
+from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
@@ -322,7 +321,7 @@ class Session:
         """Return what the model is told of an open call at the end of its turn."""
         if call.name == ASK_USER:
             return UNANSWERED
-        needs_approval = call.name in _APPROVED_TOOLS or call.name.startswith(MCP_PREFIX)
+        needs_approval = call.name in _APPROVED_TOOLS or call.is_mcp
         if needs_approval and not self._was_decided(call.id):
             return _NOT_RUN_TEXTS.get(reason, _NOT_RUN_TEXTS["interrupted"])
         if call.id in self.transcript.subagent_sessions and reason in _SUBAGENT_TEXTS:

@@ -25,6 +25,11 @@ class ToolCall(msgspec.Struct, frozen=True):
     name: str
     arguments: str
 
+    @property
+    def is_mcp(self) -> bool:
+        """Return True if it calls a tool of an MCP server."""
+        return self.name.startswith(MCP_PREFIX)
+
 
 class AllowedCall(ToolCall, frozen=True):
     """A call of an MCP tool that was allowed; `digest` is that of the tool's description then."""

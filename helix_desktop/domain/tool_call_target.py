@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any, Literal
@@ -74,6 +75,16 @@ def call_target(arguments: str) -> str:
         is_broken = arguments.lstrip().startswith("{")  # the first string of an object is a name
         first = _BROKEN_TARGET.search(arguments) if is_broken else _FIRST.search(arguments)
         text = patched.group(1) if patched else first.group(1) if first else arguments
+    return ellipsize(" ".join(text[: _CAP * 4].split()), _CAP)
+
+
+def mcp_call_target(arguments: str) -> str:
+    """Return the first text that an MCP tool is given, else all that it is; empty for nothing."""
+    args = decode_arguments(arguments)
+    if not isinstance(args, dict):
+        return ""
+    texts = (value for value in args.values() if isinstance(value, str) and value.strip())
+    text = next(texts, "") or ", ".join(f"{name}: {json.dumps(value)}" for name, value in args.items())
     return ellipsize(" ".join(text[: _CAP * 4].split()), _CAP)
 
 

@@ -29,7 +29,7 @@ from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
-from helix_desktop.domain.tool_call_target import call_target, tool_kind
+from helix_desktop.domain.tool_call_target import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.tools import SHOW_OUTPUT, ToolResult
 
 _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the UI never blocks
@@ -174,7 +174,7 @@ class Intake:
             size=_shown_size(result, text),
             tokens=0,
             marker_tokens=0,
-            target=result.target or call_target(call.arguments),
+            target=result.target or _call_target(call),
             first_line=first_line(text),
             ok=result.ok,
             exit_code=result.exit_code,
@@ -267,6 +267,10 @@ class Intake:
         if len(text) > _NAMES_THREAD_THRESHOLD:
             return await asyncio.to_thread(_preview, text, content, budget)
         return _preview(text, content, budget)
+
+
+def _call_target(call: ToolCall) -> str:
+    return (mcp_call_target if call.is_mcp else call_target)(call.arguments)
 
 
 def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ import msgspec
 
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
+from helix_desktop.domain.tool_call_target import mcp_call_target
 from helix_desktop.domain.tools import OutputCallback, ProgressText, ToolResult
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -359,7 +360,7 @@ class ServerActor:
                 "Give everything it needs with the call.",
             )
         results = importlib.import_module("helix_desktop.mcp.client.tool_results")
-        result: ToolResult = results.to_tool_result(answer, sanitize_text(_call_target(args), 200))
+        result: ToolResult = results.to_tool_result(answer, sanitize_text(mcp_call_target(arguments), 200))
         return result
 
     async def _call_ready(
@@ -413,8 +414,8 @@ class ServerActor:
             is_answered = True  # by an error, or by its end
             is_taken = getattr(error, "code", None) != NOT_TAKEN
             raise (ToolError if is_taken else _CallNotTaken)(
-                f"The MCP server {self.config.name} did not carry out {tool}.",
                 sanitize_text(self.stderr_log.sanitize(self._call_failure(error)), 1_000),
+                f"The MCP server {self.config.name} did not carry out {tool}.",
             ) from error
         finally:
             self._open_calls -= 1
@@ -455,9 +456,3 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
     return args
-
-
-def _call_target(args: dict[str, Any]) -> str:
-    """Return what a call is about: its first text, else all that it was given; empty for nothing."""
-    texts = (value for value in args.values() if isinstance(value, str) and value.strip())
-    return next(texts, "") or ", ".join(f"{name}: {json.dumps(value)}" for name, value in args.items())

@@ -11,33 +11,16 @@ import pytest
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import AllowedCall, ToolCall
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.mcp.client import server_actor
-from helix_desktop.mcp.client.hub import Hub
 from tests.integration.mcp.test_http import serving
-from tests.support.agent_rig import AgentRig, ScriptedTools
+from tests.support.agent_rig import AgentRig
+from tests.support.mcp.hub_tools import HubTools
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
 
 ECHO = "mcp__raw__echo"
 REWORDED = "Does echo, and sends it away."
-
-
-class HubTools(ScriptedTools):
-    """The tools of real servers."""
-
-    def __init__(self, hub: Hub) -> None:
-        super().__init__()
-        self._hub, self.specs = hub, hub.specs
-
-    async def approval(self, call: ToolCall) -> ApprovalRequest:
-        """Return what is asked before a call."""
-        return await self._hub.approval(call)
-
-    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call at its server."""
-        self.executed_calls.append(call.id)
-        return await self._hub.run(call, on_output)
 
 
 def agent_of(rig: McpRig) -> AgentRig:

@@ -21,6 +21,7 @@ class RawHttpServer:
         self.description = "Does echo."
         self.calls: list[dict[str, Any]] = []
         self.answer: Answer | None = None
+        self.call_error: dict[str, Any] | None = None
         self.is_silent = False
         self.missing_session: Answer = ("404 Not Found", "text/plain", b"Session not found")
         self._sessions: set[str] = set()
@@ -100,4 +101,6 @@ class RawHttpServer:
                 text = "x" * int(arguments.get("size", 0)) or json.dumps(arguments)
                 result = {"content": [{"type": "text", "text": text}]}
         answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        if message["method"] == "tools/call" and self.call_error is not None:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "error": self.call_error}
         return "200 OK", "application/json", json.dumps(answer).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.domain.tool_call_target import call_target
+from helix_desktop.domain.tool_call_target import call_target, mcp_call_target
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,17 @@ from helix_desktop.domain.tool_call_target import call_target
 )
 def test_a_call_is_about_the_paths_in_its_arguments(arguments: str, target: str) -> None:
     assert call_target(arguments) == target
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    [
+        ('{"count": 3, "text": "two\\nlines"}', "two lines"),
+        ('{"lines": -1, "all": false}', "lines: -1, all: false"),
+        ('{"a": [' + "1, " * 200 + "1]}", "a: [" + "1, " * 65 + "…"),
+        ("{}", ""),
+        ("no JSON", ""),
+    ],
+)
+def test_a_call_of_a_foreign_tool_is_about_all_that_it_is_given(arguments: str, target: str) -> None:
+    assert mcp_call_target(arguments) == target

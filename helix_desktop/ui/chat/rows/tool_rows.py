@@ -19,7 +19,7 @@ from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
-from helix_desktop.domain.tool_call_target import call_target, tool_kind
+from helix_desktop.domain.tool_call_target import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey
@@ -368,6 +368,8 @@ def head_and_tail(text: str) -> HeadAndTail:
 
 def _tool_row_target(call: ToolCall) -> str:
     """Return what a call is about, read from its arguments; empty when they do not say."""
+    if call.is_mcp:
+        return mcp_call_target(call.arguments)
     args = _call_arguments(call)
     target = next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")
     return target or (call_target(call.arguments) if tool_kind(call.name) == "edit" else "")
