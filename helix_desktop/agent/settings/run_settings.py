@@ -66,7 +66,7 @@ class RunSettings:
         system, tools = self._services.prompts["system"], self._services.specs
         mcp_tools = [spec for spec in tools if spec.is_mcp]
         counts = await self._services.counter.count(
-            [system, schemas_json(tools), *([schemas_json(mcp_tools)] if mcp_tools else [])]
+            [system, schemas_json(tools), *map(schema_json, mcp_tools)]
         )
         self.roles = roles
         self._frame = PromptFrame(
@@ -144,6 +144,11 @@ class SessionRunSettings:
         if session_policy is not None:
             policy = self._scaled(session_policy, frame.info.window)
         return policy, frame, roles
+
+
+def schema_json(tool: ToolSpec) -> str:
+    """Return a tool about as a request holds it, for counting."""
+    return json.dumps(msgspec.to_builtins(tool))
 
 
 def schemas_json(tools: Sequence[ToolSpec]) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-import msgspec
-
 from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.settings.run_settings import schema_json
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import ServerActor
@@ -41,7 +38,7 @@ class StatusBuilder:
         )
 
     async def _tool_statuses(self, actor: ServerActor, config: McpServerConfig) -> tuple[McpToolStatus, ...]:
-        texts = [json.dumps(msgspec.to_builtins(tool.spec)) for tool in actor.tools]
+        texts = [schema_json(tool.spec) for tool in actor.tools]
         new = [text for text in texts if text not in self._token_counts]
         self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
         return tuple(

@@ -1,0 +1,27 @@
+"""What a server's tools cost is one figure, in the settings and in the inspector."""
+
+from __future__ import annotations
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.services.mcp.status_builder import StatusBuilder
+from tests.support.agent_rig import AgentRig
+from tests.support.mcp.hub_tools import HubTools
+from tests.support.mcp.mcp_rig import McpRig, raw_server
+from tests.support.scripted_model import ScriptedModel, replies_in_order
+
+
+class CountingRig(AgentRig):
+    """A conversation that counts as the app does."""
+
+    counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
+
+
+async def test_settings_and_inspector_count_tools_alike(rig: McpRig) -> None:
+    config = raw_server()
+    await rig.start_servers(config)
+    agent = CountingRig(ScriptedModel(replies_in_order()), tools=HubTools(rig.hub))
+    conversation = await agent.begin()
+    (row,) = (item for item in conversation.window.items() if item.kind == "mcp")
+    status = await StatusBuilder(agent.counter).build(rig.hub, config)
+    assert row.tokens == status.tokens > 0
