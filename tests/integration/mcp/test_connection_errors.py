@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -54,6 +55,17 @@ async def test_a_call_that_a_restarted_server_did_not_take_is_made_again(
     server.forget_sessions()
     assert await rig.call_text(ECHO, a=1) == '{"a": 1}'
     assert server.calls == [{"a": 1}]
+
+
+async def test_calls_that_a_restarted_server_did_not_take_are_all_made_again(
+    rig: McpRig, server: RawHttpServer
+) -> None:
+    """The first one to connect anew does not end the others: each hears before that it was not taken."""
+    await rig.start_servers(server.config())
+    server.forget_sessions()
+    texts = await asyncio.gather(*(rig.call_text(ECHO, a=number) for number in range(4)))
+    assert texts == [f'{{"a": {number}}}' for number in range(4)]
+    assert len(server.calls) == 4
 
 
 async def test_a_call_in_a_new_session_runs_only_the_tool_that_was_allowed(

@@ -85,6 +85,10 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         assert editor.test.text() == "Stop test"
         press(page.add_box, "test_server")
         assert (editor.status.text(), editor.test.text()) == ("", "Test")
+        form._endpoint.setText("http://127.0.0.1:9/mcp")
+        press(page.add_box, "test_server")
+        assert editor.status.text() == "Testing, for at most 20 s."
+        press(page.add_box, "test_server")
         form._endpoint.setText(LINE)
         press(page.add_box, "test_server")
         await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
