@@ -13085,6 +13085,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Add a valid key to its headers, mostly in an Authorization header.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>Add it again.</source>
             <translation type="unfinished" />
@@ -13097,6 +13102,56 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>Another server is now named {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Ask it for less at once.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Can't reach {host}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check http:// or https:// in the URL.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check that the server is running, and check the address.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check that the server is running, and http:// or https:// in the URL.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the address, and check the network.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the key in its Authorization header, and what that may do.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the name in the URL, and the clock and certificates of this computer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the path of the URL, and the headers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the path of the URL: it often ends in /mcp.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13150,13 +13205,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>It doesn't take the request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>It ended with exit code {code}.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>It gets too many requests.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>It isn't installed, isn't executable or isn't in PATH.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>It needs a key, or doesn't accept the one that was sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>It sent an answer of over {count} MB.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13167,6 +13242,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>It was ended by {signal}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Its certificate isn't valid here ({detail}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13190,8 +13270,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Look at its log, or try again later.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>MCP replaced it in 2025.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>More than that is not read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>No answer from {host} within {seconds} s.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>No secure connection ({detail}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Nothing answers at this address.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13315,6 +13420,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>The key may lack permission, or the server refuses this app.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>The keychain doesn't have it, or can't be read now.</source>
             <translation type="unfinished" />
@@ -13322,6 +13432,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>The line only sets variables.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>The name in the URL can't be found.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13340,6 +13455,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>The server has a problem of its own.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>The server isn't complete yet.</source>
             <translation type="unfinished" />
@@ -13347,6 +13467,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>The server stopped answering and was restarted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>The server was restarted.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13385,6 +13510,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>There may be no MCP server at this path.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Try again later.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/session.py" />
             <source>Update the server, or report this to its author.</source>
             <translation type="unfinished" />
@@ -13412,6 +13547,26 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>this system has no keychain</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} answered with {type}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} answered {status}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} doesn't know this session anymore.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} ended the connection before its answer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17536,6 +17691,11 @@
             <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
             <source>Test</source>
             <comment>verb: button</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/server_form.py" />
+            <source>Testing, for at most {seconds} s.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -346,7 +346,7 @@ class ServerActor:
     ) -> ToolResult:
         """Call a tool, if `digest` is still that of its description.
 
-        Raises ToolError; cancelling cancels the call at the server too.
+        Raises ToolError; canceling cancels the call at the server too.
         """
         args = _parse_arguments(arguments)
         try:
