@@ -43,6 +43,7 @@ class CardList(QObject):
         self._theme = LIGHT
         self._cards: tuple[TimelineCard, ...] = ()
         self._rows: dict[int, tuple[TimelineCard, TimelineRow]] = {}
+        self._past_seq = 0  # the event that is looked at; 0: now
         self._target_seq = 0  # the event whose card is to come into sight
         self._to_top = False
         self._anchor: tuple[int, int] | None = None  # the card that stays, and its place on screen
@@ -102,6 +103,12 @@ class CardList(QObject):
         self._has_running_above = is_above
         self._mark_ends()
 
+    def dim_later_than(self, seq: int) -> None:
+        """Show the cards pale that came after an event; 0: none."""
+        self._past_seq = seq
+        for card, row in self._rows.values():
+            row.set_dimmed(0 < seq < card.seq)
+
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme for cards that come later."""
         self._theme = theme
@@ -146,6 +153,7 @@ class CardList(QObject):
                     self._drop(card.seq)
                 row = TimelineRow(self._create_view(card, card.seq == live), node, _node_y(card))
                 retint(row, self._theme)
+                row.set_dimmed(0 < self._past_seq < card.seq)
                 self._rows[card.seq] = (card, row)
             if self._column.indexOf(row) != self._first_index + place:
                 self._column.removeWidget(row)

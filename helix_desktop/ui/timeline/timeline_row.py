@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsOpacityEffect, QHBoxLayout, QWidget
 
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.themed import Themed
@@ -15,6 +15,7 @@ Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "
 
 _RAIL_X = 15.0  # pixels from the edge to the rail
 _CARD_X = 38  # pixels
+_DIMMED = 0.45  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
 
 
@@ -26,6 +27,7 @@ class TimelineRow(Themed, QWidget):
         self.node_y = _TOP_PX + node_y
         self.node = node
         self._first = self._last = False
+        self._dimming: QGraphicsOpacityEffect | None = None
         self.card = card
         row = QHBoxLayout(self)
         set_margins(row, _CARD_X, _TOP_PX, 0, _TOP_PX)
@@ -36,6 +38,20 @@ class TimelineRow(Themed, QWidget):
         if (first, last) != (self._first, self._last):
             self._first, self._last = first, last
             self.update()
+
+    def set_dimmed(self, is_dimmed: bool) -> None:
+        """Draw it pale: it came after the moment that is looked at."""
+        if self._dimming is None and is_dimmed:
+            self._dimming = QGraphicsOpacityEffect(self)
+            self._dimming.setOpacity(_DIMMED)
+            self.setGraphicsEffect(self._dimming)
+        elif self._dimming is not None:
+            self._dimming.setEnabled(is_dimmed)
+
+    @property
+    def is_dimmed(self) -> bool:
+        """True if it is drawn pale."""
+        return self._dimming is not None and self._dimming.isEnabled()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the rail and the node."""

@@ -277,6 +277,7 @@ class Timeline(Themed, QWidget):
             if self.now_button.hasFocus():
                 self.chart.scrubber.setFocus(Qt.FocusReason.OtherFocusReason)
         self._past_step = step
+        self._card_list.dim_later_than(step.seq if step is not None else 0)
         self._show_usage()
 
     def _show_usage(self) -> None:

@@ -8,11 +8,19 @@ import pytest
 from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.log.steps import Step
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import SweepCard, TimelineCard, TimelineState, UndoCard
+from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.ui.timeline.view import Timeline
-from tests.support.galleries.panes_samples import NOW_MS, handover_card, timeline_state, usage_points
-from tests.support.timeline_pane import card
+from tests.support.galleries.panes_samples import (
+    NOW_MS,
+    handover_card,
+    long_timeline_state,
+    timeline_state,
+    usage_points,
+)
+from tests.support.timeline_pane import card, open_timeline
 
 
 def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
@@ -82,3 +90,23 @@ def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot,
         pane.set_state(state)
         qtbot.waitUntil(lambda: pane._card_list._anchor is None)  # the layout has settled
         assert _y(pane, 100) == before
+
+
+def test_cards_of_later_than_what_is_looked_at_are_pale(qtbot: QtBot) -> None:
+    """The newest handover stood on top as if it held at that step, with its Undo."""
+    pane = open_timeline(qtbot, long_timeline_state())
+    cards = long_timeline_state().cards
+    seqs = [shown.seq for shown in cards if pane.card_widget(shown.seq) is not None]
+
+    def pale() -> list[int]:
+        rows = {row.card: row for row in pane.findChildren(TimelineRow)}
+        return [seq for seq in seqs if rows[card(pane, seq)].is_dimmed]
+
+    middle = seqs[len(seqs) // 2]
+    pane.show_past(Step(middle, 3, 1, 0))
+    assert pale() == [seq for seq in seqs if seq > middle] != []
+    pane.set_state(replace(long_timeline_state(), cards=(*cards[:1], *cards[2:])))
+    seqs.remove(cards[1].seq)
+    assert pale() == [seq for seq in seqs if seq > middle], "also those that are built anew"
+    pane.show_past(None)
+    assert pale() == []
