@@ -297,6 +297,7 @@ def _build_views(window_context: WindowContext) -> SessionViews:
     chat, cache = ChatPage(pages), CacheBrowser(start, parent=pages)
     cache.preview.content.remember(window_state.get, window_state.put)
     timeline, changes = Timeline(parent=pages), ChangesPage(start, parent=pages)
+    changes.detail.remember(window_state.get, window_state.put)
     inspector = Inspector(window.inspector_pane)
     appearance = window_context.appearance
 

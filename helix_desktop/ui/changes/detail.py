@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -53,6 +54,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
+_COLUMNS = "diff_columns"  # under which the layout of diffs is saved
 _BODY_PX = 130  # the least height of a diff
 _CAPTURES_LISTED = 12  # of a turn
 _COPIED_MS = 1_200  # how long a button says that it has copied
@@ -75,6 +77,8 @@ class ChangeDetail(Themed, QWidget):
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
         self._start, self._clock = start, clock
+        self._is_side_by_side = False
+        self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         self.entry: Entry | None = None
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
@@ -100,10 +104,16 @@ class ChangeDetail(Themed, QWidget):
         """The lines that changed."""
         view = DiffView(self._start)
         view.hunk_revert_requested.connect(self.hunk_revert_requested)
+        view.set_side_by_side(self._is_side_by_side)
+        view.side_by_side_changed.connect(lambda on: self._save(_COLUMNS, b"two" if on else b"one"))
         self.body.addWidget(view)
         retint(view, self._theme)
         self.diff_built.emit(view.text)
         return view
+
+    def remember(self, load: Callable[[str], bytes], save: Callable[[str, bytes], None]) -> None:
+        """Take the layout of the last run, before the first diff is shown, and save that of this one."""
+        self._is_side_by_side, self._save = load(_COLUMNS) == b"two", save
 
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""

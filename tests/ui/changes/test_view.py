@@ -347,3 +347,24 @@ def test_a_folder_is_no_file(page: ChangesPage) -> None:
     )
     assert group_files_text(both.by_turn[0]) == "1 file"
     assert changes_total_text(both, None).startswith("1 file")
+
+
+def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
+    """Two columns were one again after each start."""
+    saved: dict[str, bytes] = {}
+
+    def columns(label: str) -> int:
+        """Return how many columns the diff has, then choose a layout."""
+        page = ChangesPage(clock=lambda: NOW_MS)
+        qtbot.addWidget(page)
+        page.detail.remember(lambda key: saved.get(key, b""), saved.__setitem__)
+        diff = page.detail.diff
+        diff.setParent(None)
+        qtbot.addWidget(diff)
+        diff.resize(1_200, 600)
+        diff.show_diff(diff_contents(b"same\nold\n", b"same\nnew\n"), "a.py")
+        rows = len(diff.text.rows)
+        next(button for button in diff.findChildren(QAbstractButton) if button.text() == label).click()
+        return 4 - rows  # of a changed line, both sides stand in one row or below each other
+
+    assert [columns("Side by side"), columns("Inline"), columns("Inline")] == [1, 2, 1]

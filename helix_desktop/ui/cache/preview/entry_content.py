@@ -29,7 +29,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 _MEMORY_KEY = "cache_views"
-_WRAPS = "wrap"  # among the choices by what a content is
+_WRAPS, _COLUMNS = "wrap", "columns"  # among the choices by what a content is
 _GAP_PX = 8
 _INLINE_JSON_BYTES = 16 * 1024  # bytes that are parsed without a thread, in less than a millisecond
 _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
@@ -69,6 +69,8 @@ class EntryContent(ContentViewer):
     def diff(self) -> DiffView:
         """What differs from the previous version."""
         view = DiffView(self._begin)
+        view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
+        view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
         self._add_views(view, view.text)
         return view
 
