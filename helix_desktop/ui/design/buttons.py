@@ -83,9 +83,9 @@ class PushButton(EnterActivates, Themed, QPushButton):
 class TabButton(PushButton):
     """A button that shows one of several pages, as one of a TabList."""
 
-    def __init__(self, text: str, kind: str) -> None:
-        """`kind` is one of the style sheet's."""
-        super().__init__(text, kind)
+    def __init__(self, text: str, kind: str, *, name: str = "") -> None:
+        """`kind` is one of the style sheet's, `name` finds the button."""
+        super().__init__(text, kind, name=name)
         self.setCheckable(True)
         self.setAccessibleName(text)
 

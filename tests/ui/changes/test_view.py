@@ -37,6 +37,7 @@ from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
+from tests.support.window.buttons import find_button
 
 
 @pytest.fixture
@@ -353,7 +354,7 @@ def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
     """Two columns were one again after each start."""
     saved: dict[str, bytes] = {}
 
-    def columns(label: str) -> int:
+    def columns(layout: str) -> int:
         """Return how many columns the diff has, then choose a layout."""
         page = ChangesPage(clock=lambda: NOW_MS)
         qtbot.addWidget(page)
@@ -364,7 +365,7 @@ def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
         diff.resize(1_200, 600)
         diff.show_diff(diff_contents(b"same\nold\n", b"same\nnew\n"), "a.py")
         rows = len(diff.text.rows)
-        next(button for button in diff.findChildren(QAbstractButton) if button.text() == label).click()
+        find_button(diff, layout).click()
         return 4 - rows  # of a changed line, both sides stand in one row or below each other
 
-    assert [columns("Side by side"), columns("Inline"), columns("Inline")] == [1, 2, 1]
+    assert [columns("side_by_side"), columns("inline"), columns("inline")] == [1, 2, 1]

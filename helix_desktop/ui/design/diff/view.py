@@ -134,8 +134,8 @@ class DiffView(Themed, QWidget):
         self._counts = CountsLine()
         self._mode = TextLine("", 12, role="muted")
         self._inline_button, self._side_by_side_button = (
-            TabButton(tr("Inline"), "segment"),
-            TabButton(tr("Side by side"), "segment"),
+            TabButton(tr("Inline"), "segment", name="inline"),
+            TabButton(tr("Side by side"), "segment", name="side_by_side"),
         )
         layouts = self._layouts = TabList()
         layouts.setProperty("role", "segments")
