@@ -29,7 +29,7 @@ def move_data_dir(
     data_dir: DataDir, target: Path, on_progress: OnProgress, timeout_s: float = _LOCK_TIMEOUT_S
 ) -> DataDirMove:
     """Copy, verify and switch, once nobody else uses the data. Raises HelixError before any change."""
-    earlier_places = places_of(data_dir.asked_for)[:-1]
+    earlier_places = places_of(data_dir.chosen_folder)[:-1]
     plan_move(data_dir.root, target)
     with _exclusive_access(data_dir, timeout_s):
         move = plan_move(data_dir.root, target, earlier_places)  # nobody adds to it any more

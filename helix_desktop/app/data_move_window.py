@@ -102,7 +102,7 @@ def move_in_window(args: argparse.Namespace) -> int:
     reduce_motion(SettingsFile(data.settings_file).load()[0].reduce_motion)
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
         runner.run(move_with_window(data, args.folder, args.remove_old, appearance))
-    relaunch("--data-dir", str(data.asked_for))  # so that the next move knows where it began
+    relaunch("--data-dir", str(data.chosen_folder))  # so that the next move knows where it began
     return 0
 
 

@@ -110,8 +110,9 @@ async def _run_window(
     data_dir, relaunch_args = launch.data_dir, list[str]()
 
     def move(target: str, remove_old: bool) -> None:
-        options = ["--remove-old"] if remove_old else []
-        relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.asked_for), *options]
+        relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.chosen_folder)]
+        if remove_old:
+            relaunch_args.append("--remove-old")
         stop.set()
 
     stop = asyncio.Event()

@@ -35,20 +35,20 @@ def read_pointer(root: Path) -> Path | None:
 
     The one beside it counts where no data is in the folder.
     """
-    inside, beside = pointer_files(root)
-    to = _read(inside)
-    return to if to is not None or os.path.isdir(root / WORKSPACES_FOLDER) else _read(beside)
+    inner_pointer, outer_pointer = pointer_files(root)
+    to = _read(inner_pointer)
+    return to if to is not None or os.path.isdir(root / WORKSPACES_FOLDER) else _read(outer_pointer)
 
 
 def write_pointer(root: Path, target: Path) -> None:
     """Point from `root` to `target`, atomically and durably; beside it if possible. Raises OSError."""
-    inside, beside = pointer_files(root)
+    inner_pointer, outer_pointer = pointer_files(root)
     document = json.dumps({"to": str(target)})
     if os.path.isdir(root):
-        write_text_durably(inside, document)
-    if _read(beside) is not None or not os.path.lexists(beside):
+        write_text_durably(inner_pointer, document)
+    if _read(outer_pointer) is not None or not os.path.lexists(outer_pointer):
         with suppress(OSError):
-            write_text_durably(beside, document)
+            write_text_durably(outer_pointer, document)
 
 
 def may_be_deleted(root: Path) -> bool:

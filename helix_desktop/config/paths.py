@@ -73,7 +73,7 @@ class DataDir:
         return cls(root, folder if root != folder else None)
 
     @property
-    def asked_for(self) -> Path:
+    def chosen_folder(self) -> Path:
         """Return the folder that was chosen, from which the data may have moved on."""
         return self.moved_from or self.root
 

@@ -131,23 +131,23 @@ def test_it_moves_and_is_found_at_the_new_place(
 def test_the_old_copy_can_be_deleted_or_it_is_said_what_has_to_stay(
     data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str], is_taken: bool
 ) -> None:
-    beside = tmp_path / f"old.{POINTER_FILE}"
+    outer_pointer = tmp_path / f"old.{POINTER_FILE}"
     if is_taken:
-        beside.write_text("mine")
+        outer_pointer.write_text("mine")
     assert main(["move-data", str(tmp_path / "new"), "--data-dir", str(data.root)]) == 0
     words = capsys.readouterr().err
     assert "The old copy is still in" in words
     assert (f"Don't delete {data.root / POINTER_FILE}" in words) is is_taken
     assert ("You can delete it." in words) is not is_taken
     if is_taken:
-        assert beside.read_text() == "mine"
+        assert outer_pointer.read_text() == "mine"
         return
     shutil.rmtree(data.root)
     assert is_complete(located(data.root))
     (tmp_path / "new").rename(tmp_path / "unplugged")
-    with pytest.raises(DataDirUnavailable, match=rf"delete {beside} to start"):
+    with pytest.raises(DataDirUnavailable, match=rf"delete {outer_pointer} to start"):
         located(data.root).ensure()
-    beside.unlink()
+    outer_pointer.unlink()
     assert located(data.root).root == data.root
 
 

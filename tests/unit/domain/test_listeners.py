@@ -8,18 +8,18 @@ from helix_desktop.domain.listeners import Listeners
 def test_a_listener_is_called_until_it_unsubscribes() -> None:
     """One that leaves while all are called still hears of this change, and leaving twice is harmless."""
     listeners = Listeners[[str], None]()
-    heard: list[str] = []
+    calls: list[str] = []
 
     def leave(text: str) -> None:
-        heard.append(f"first {text}")
+        calls.append(f"first {text}")
         unsubscribe()
         unsubscribe_second()
 
     unsubscribe = listeners.listen(leave)
-    unsubscribe_second = listeners.listen(lambda text: heard.append(f"second {text}"))
+    unsubscribe_second = listeners.listen(lambda text: calls.append(f"second {text}"))
     assert listeners
     listeners.notify("a")
     listeners.notify("b")
     unsubscribe()
-    assert heard == ["first a", "second a"]
+    assert calls == ["first a", "second a"]
     assert not listeners

@@ -102,10 +102,10 @@ def test_shorter_previews_take_less() -> None:
 
 def test_names_that_only_the_whole_output_has_are_not_in_a_preview() -> None:
     """Line 350 of a file of 700 is in no preview of it, and the agent asks for what stands there."""
-    asked = {"id": "c99", "name": "Grep", "arguments": '{"pattern": "value_0_350"}'}
+    search_call = {"id": "c99", "name": "Grep", "arguments": '{"pattern": "value_0_350"}'}
     session = [
         *messages()[:3],
-        {"role": "assistant", "content": "Where is it used?", "tool_calls": [asked]},
+        {"role": "assistant", "content": "Where is it used?", "tool_calls": [search_call]},
         {"role": "tool", "tool_call_id": "c99", "name": "Grep", "content": "No match."},
         {"role": "assistant", "content": "Nowhere."},
     ]
