@@ -8,6 +8,7 @@ from itertools import dropwhile, islice
 
 import msgspec
 
+from helix_desktop.domain.permissions.downloaded_files import DownloadedFiles
 from helix_desktop.domain.permissions.open_command import OpenCommand
 from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
 from helix_desktop.domain.permissions.program import (
@@ -72,7 +73,6 @@ from helix_desktop.domain.permissions.texts_to_run import (
     texts_in_code,
     texts_to_run,
 )
-from helix_desktop.domain.permissions.written_paths import downloaded_paths
 
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
@@ -105,7 +105,7 @@ class CommandReader:
         self._is_flat = False  # its parentheses don't pair up
         self._files: Sequence[str] = ()  # that the program reads as its input
         self._last: Program | None = None
-        self._downloads: set[str] = set()  # files whose text nobody knows before the command runs
+        self._downloads = DownloadedFiles()
         self._decoded: set[str] = set()  # variables with such a text
         self._wrappers = 0
 
@@ -350,7 +350,7 @@ class CommandReader:
             is_hidden=self._is_hidden,
         )
         self.programs.append(program)
-        self._note_downloads(program)
+        self._downloads.add(program, self._piped)
         return program
 
     def _note_runner(self, name: str, arguments: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
@@ -404,7 +404,7 @@ class CommandReader:
         """Note the first of paths as a script that runs."""
         for path in islice(paths, 1):
             self.reading.scripts.append((self._folder.path, path))
-            if self._at(path) in self._downloads:
+            if self._downloads.contains(self._folder.path, path):
                 self.programs.append(UNCLEAR)
 
     def _note_input(self, arguments: Sequence[str]) -> None:
@@ -417,19 +417,6 @@ class CommandReader:
                 self._note_scripts([path])
         elif self._piped is not None and self._piped.name not in PRINTERS:
             self.programs.append(UNCLEAR)
-
-    def _note_downloads(self, program: Program) -> None:
-        """Note the files with a text that the command does not show."""
-        paths = downloaded_paths(program.name, program.words)
-        is_passed_on = self._piped is not None and self._piped.name in DECODERS and passes_on(program)
-        if program.name in DECODERS or is_passed_on:
-            paths += program.outputs
-        if is_passed_on:
-            paths += program.words
-        self._downloads.update(map(self._at, paths))
-
-    def _at(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(self._folder.path, path))
 
     def _script(self, name: str, words: Sequence[str]) -> str | None:
         """Return what a shell runs; None for another program."""
