@@ -124,6 +124,7 @@ class AppServices:
         if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)
+        await asyncio.to_thread(self.data_dir.check_exists)
         await self._settings_file.save(settings)
 
     @property

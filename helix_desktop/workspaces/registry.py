@@ -36,6 +36,7 @@ class WorkspaceRegistry:
         self._folder, self._files, self.clock = folder, files, clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []
+        self._was_made = folder.is_dir()
         self._load()
 
     def _load(self) -> None:
@@ -145,8 +146,11 @@ class WorkspaceRegistry:
     def _locked(self) -> Iterator[None]:
         """Hold the inter-process lock of the list. Raises HelixError if another process keeps it."""
         lock = self._folder.with_name(f"{self._folder.name}.lock")
+        if self._was_made:
+            _check_exists(self._folder)
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_folder(self._folder)
+            self._was_made = True
             with FileLock(lock, timeout=_LOCK_TIMEOUT_S):
                 yield
         except Timeout as error:
@@ -165,7 +169,8 @@ class WorkspaceRegistry:
 
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
         folder = self.data_folder(record.id)
-        _make_folder(folder)
+        if record.id in self._records:
+            _check_exists(folder)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
         self._records[record.id] = record
@@ -227,6 +232,19 @@ def _check_folder(path: Path, workspaces_dir: Path) -> None:
             text("{folder} can't be a workspace.", folder=path),
             text("It belongs to Helix Desktop's own data, which an agent could change."),
             text("Choose a folder of your own."),
+        )
+
+
+def _check_exists(folder: Path) -> None:
+    """Raise HelixError if a folder of the app's own data is gone.
+
+    Made again, it would have nothing but what is saved now, in place of all that may come back.
+    """
+    if not folder.is_dir():
+        raise HelixError(
+            text("The list of workspaces wasn't saved."),
+            text("{folder} was deleted or moved, or its drive was disconnected.", folder=folder),
+            text("Put it back and try again, or quit and start Helix Desktop to continue without it."),
         )
 
 

@@ -16706,6 +16706,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>It was deleted or moved, or its drive was disconnected.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>It's in {folder}; neither folder can contain the other.</source>
             <translation type="unfinished" />
@@ -16738,6 +16743,11 @@
         <message>
             <location filename="../../helix_desktop/config/settings.py" />
             <source>Provider {provider} not found.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>Put it back and set this again. Until you quit, the setting is in force.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16789,6 +16799,11 @@
         <message>
             <location filename="../../helix_desktop/config/settings_file.py" />
             <source>The settings couldn't be saved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>The settings weren't saved: the data directory {folder} is gone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25423,6 +25438,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>Put it back and try again, or quit and start Helix Desktop to continue without it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Quit while the agent is working?</source>
             <translation type="unfinished" />
@@ -25927,6 +25947,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>{folder} is the folder of the workspace {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>{folder} was deleted or moved, or its drive was disconnected.</source>
             <translation type="unfinished" />
         </message>
         <message>

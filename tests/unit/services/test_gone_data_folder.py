@@ -1,0 +1,75 @@
+"""The data folder goes while the app runs: no setting is saved into what stands in its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.settings_file import SettingsFile
+from helix_desktop.domain.errors import DataDirUnavailable, HelixError
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.workspaces.registry import RECORD_FILE
+
+
+@pytest.fixture
+async def services(tmp_path: Path) -> AsyncIterator[AppServices]:
+    data = DataDir(tmp_path / "data")
+    data.ensure()
+    services = AppServices(data, {})
+    yield services
+    await services.close()
+
+
+async def test_an_empty_mount_point_gets_no_settings(services: AppServices, tmp_path: Path) -> None:
+    """They would be hidden below the drive once it is back."""
+    await services.save_settings(replace(services.settings, text_size=15))
+    data, away = services.data_dir.root, tmp_path / "away"
+    data.rename(away)
+    data.mkdir()
+    with pytest.raises(DataDirUnavailable, match=r"The settings weren.t saved"):
+        await services.save_settings(replace(services.settings, text_size=18))
+    assert services.settings.text_size == 18, "it holds until the app quits"
+    assert list(data.iterdir()) == []
+    data.rmdir()
+    away.rename(data)
+    await services.save_settings(replace(services.settings, text_size=20))
+    assert SettingsFile(services.data_dir.settings_file).load()[0].text_size == 20
+
+
+async def test_an_empty_mount_point_gets_no_workspace(services: AppServices, tmp_path: Path) -> None:
+    project, data = tmp_path / "project", services.data_dir.root
+    project.mkdir()
+    workspace = services.registry.add(project)
+    data.rename(tmp_path / "away")
+    data.mkdir()
+    for save in (
+        lambda: services.registry.change(workspace.id, trusted=True),
+        lambda: services.registry.add(tmp_path),
+        lambda: services.registry.remove(workspace.id),
+    ):
+        with pytest.raises(HelixError, match="workspaces was deleted or moved, or its drive"):
+            save()
+    assert list(data.iterdir()) == []
+    assert services.registry.get(workspace.id) == workspace, "what was not saved is not shown as saved"
+
+
+async def test_the_data_of_a_workspace_is_not_made_again_for_its_settings(
+    services: AppServices, tmp_path: Path
+) -> None:
+    """Alone in a new folder, they would look like an empty workspace."""
+    project = tmp_path / "project"
+    project.mkdir()
+    workspace = services.registry.add(project)
+    folder, away = services.registry.data_folder(workspace.id), tmp_path / "away"
+    folder.rename(away)
+    with pytest.raises(HelixError, match="was deleted or moved"):
+        await asyncio.to_thread(services.registry.change, workspace.id, trusted=True)
+    assert not folder.exists()
+    away.rename(folder)
+    services.registry.change(workspace.id, trusted=True)
+    assert "trusted = true" in (folder / RECORD_FILE).read_text(encoding="utf-8")
