@@ -148,5 +148,5 @@ class DataDir:
             raise DataDirUnavailable(
                 text("The settings weren't saved: the data directory {folder} is gone.", folder=self.root),
                 text("It was deleted or moved, or its drive was disconnected."),
-                text("Put it back and set this again. Until you quit, the setting is in force."),
+                text("Until you quit, the setting is in force. Put the folder back before, and it is saved."),
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class SettingsFile:
     """Reads and writes the settings; what is unknown to this version, or invalid, stays in the file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, check_folder: Callable[[], None] = lambda: None) -> None:
+        """`check_folder` raises HelixError if nothing may be written where the file is."""
+        self._path, self._check_folder = path, check_folder
         self._files = TomlFiles()
         self._write_lock = threading.Lock()
         self._newest: Settings | None = None
@@ -92,6 +93,7 @@ class SettingsFile:
             settings = self._newest
             if settings is None or settings == self._saved:
                 return
+            self._check_folder()
             if self._is_damaged:
                 if msgspec.structs.replace(settings, recent=()) == Settings():
                     return  # an opened workspace is no reason to lose what a user can still correct

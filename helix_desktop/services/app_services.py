@@ -85,7 +85,7 @@ class AppServices:
         """
         self.data_dir = data_dir
         self._open_store = open_store if use_existing_owner else open_as_owner
-        self._settings_file = SettingsFile(data_dir.settings_file)
+        self._settings_file = SettingsFile(data_dir.settings_file, data_dir.check_exists)
         self.settings, damaged = self._settings_file.load()
         self.registry = WorkspaceRegistry(data_dir.workspaces_dir, TomlFiles(), wall_clock_ms)
         self.models_error = None if self._settings_file.knows_models else damaged
@@ -124,7 +124,6 @@ class AppServices:
         if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)
-        await asyncio.to_thread(self.data_dir.check_exists)
         await self._settings_file.save(settings)
 
     @property

@@ -19,13 +19,14 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
+from helix_desktop.workspaces.toml_storage import TomlStorage, gone_error, save_error
 
 text = TextContext("Workspaces")
 
 RECORD_FILE = "workspace.toml"
 STORE_FOLDER = "store"
 _LOCK_TIMEOUT_S = 5.0
+_NOT_SAVED = text("The list of workspaces wasn't saved.")
 _RECORD_FIX = text("Correct the file. The workspace's sessions and cache are unchanged.")
 
 
@@ -164,8 +165,7 @@ class WorkspaceRegistry:
                 text("Try again. If this keeps happening, quit the other Helix Desktop."),
             ) from error
         except OSError as error:
-            what = text("The list of workspaces wasn't saved.")
-            raise save_error(what, self._folder, error) from error
+            raise save_error(_NOT_SAVED, self._folder, error) from error
 
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
         folder = self.data_folder(record.id)
@@ -240,12 +240,8 @@ def _check_exists(folder: Path) -> None:
 
     Made again, it would have nothing but what is saved now, in place of all that may come back.
     """
-    if not folder.is_dir():
-        raise HelixError(
-            text("The list of workspaces wasn't saved."),
-            text("{folder} was deleted or moved, or its drive was disconnected.", folder=folder),
-            text("Put it back and try again, or quit and start Helix Desktop to continue without it."),
-        )
+    if not os.path.isdir(folder):  # unlike Path.is_dir, it does not raise where it may not look
+        raise gone_error(_NOT_SAVED, folder)
 
 
 def _make_folder(folder: Path) -> None:

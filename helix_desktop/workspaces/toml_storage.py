@@ -37,8 +37,19 @@ class TomlStorage(Protocol):
 
 def save_error(what: TranslatableText, folder: Path, error: OSError) -> HelixError:
     """Return the error for something that could not be saved and is unchanged."""
+    if isinstance(error, FileNotFoundError):
+        return gone_error(what, folder)
     return HelixError(
         what,
         system_reason(error),
         text("Free up disk space or make {folder} writable, then try again.", folder=folder),
+    )
+
+
+def gone_error(what: TranslatableText, folder: Path) -> HelixError:
+    """Return the error for something that was not saved as a folder of the app's own data is gone."""
+    return HelixError(
+        what,
+        text("{folder} was deleted or moved, or its drive was disconnected.", folder=folder),
+        text("Put it back and try again, or quit and start Helix Desktop to continue without it."),
     )

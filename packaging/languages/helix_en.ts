@@ -16747,11 +16747,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/paths.py" />
-            <source>Put it back and set this again. Until you quit, the setting is in force.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/config/paths.py" />
             <source>Reconnect it, or delete {file} to start without it.</source>
             <translation type="unfinished" />
         </message>
@@ -16814,6 +16809,11 @@
         <message>
             <location filename="../../helix_desktop/config/settings_file.py" />
             <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>Until you quit, the setting is in force. Put the folder back before, and it is saved.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25438,7 +25438,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <location filename="../../helix_desktop/workspaces/toml_storage.py" />
             <source>Put it back and try again, or quit and start Helix Desktop to continue without it.</source>
             <translation type="unfinished" />
         </message>
@@ -25950,7 +25950,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <location filename="../../helix_desktop/workspaces/toml_storage.py" />
             <source>{folder} was deleted or moved, or its drive was disconnected.</source>
             <translation type="unfinished" />
         </message>

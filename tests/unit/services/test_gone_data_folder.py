@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings_file import SettingsFile
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.workspaces.registry import RECORD_FILE
@@ -41,6 +42,18 @@ async def test_an_empty_mount_point_gets_no_settings(services: AppServices, tmp_
     assert SettingsFile(services.data_dir.settings_file).load()[0].text_size == 20
 
 
+async def test_a_setting_is_saved_at_the_end_if_the_folder_is_back(
+    services: AppServices, tmp_path: Path
+) -> None:
+    data, away = services.data_dir.root, tmp_path / "away"
+    data.rename(away)
+    with pytest.raises(DataDirUnavailable):
+        await services.save_settings(replace(services.settings, text_size=18))
+    away.rename(data)
+    await services.close()
+    assert SettingsFile(services.data_dir.settings_file).load()[0].text_size == 18
+
+
 async def test_an_empty_mount_point_gets_no_workspace(services: AppServices, tmp_path: Path) -> None:
     project, data = tmp_path / "project", services.data_dir.root
     project.mkdir()
@@ -69,6 +82,9 @@ async def test_the_data_of_a_workspace_is_not_made_again_for_its_settings(
     folder.rename(away)
     with pytest.raises(HelixError, match="was deleted or moved"):
         await asyncio.to_thread(services.registry.change, workspace.id, trusted=True)
+    with pytest.raises(HelixError, match=r"The policy wasn.t saved") as caught:
+        services.registry.save_policy(workspace.id, ContextPolicy())
+    assert f"{folder} was deleted or moved" in caught.value.why, "the disk is not full"
     assert not folder.exists()
     away.rename(folder)
     services.registry.change(workspace.id, trusted=True)
