@@ -138,15 +138,3 @@ class DataDir:
                     variable=DATA_DIR_VARIABLE,
                 ),
             ) from error
-
-    def check_exists(self) -> None:
-        """Raise DataDirUnavailable if it is gone, as when its drive was disconnected.
-
-        What is saved then would be alone in a new folder, or below the drive once it is back.
-        """
-        if not self.workspaces_dir.is_dir():
-            raise DataDirUnavailable(
-                text("The settings weren't saved: the data directory {folder} is gone.", folder=self.root),
-                text("It was deleted or moved, or its drive was disconnected."),
-                text("Until you quit, the setting is in force. Put the folder back before, and it is saved."),
-            )

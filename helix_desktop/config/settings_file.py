@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from helix_desktop.domain.translatable_text import TextContext, plain_text, syst
 
 text = TextContext("Settings")
 
+_NOT_SAVED = text("The settings couldn't be saved.")
+
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
 class SettingsFile:
     """Reads and writes the settings; what is unknown to this version, or invalid, stays in the file."""
 
-    def __init__(self, path: Path, check_folder: Callable[[], None] = lambda: None) -> None:
-        """`check_folder` raises HelixError if nothing may be written where the file is."""
-        self._path, self._check_folder = path, check_folder
+    def __init__(self, path: Path, required_folder: Path | None = None) -> None:
+        """Nothing is written while `required_folder` is gone."""
+        self._path, self._required_folder = path, required_folder
         self._files = TomlFiles()
         self._write_lock = threading.Lock()
         self._newest: Settings | None = None
@@ -93,7 +96,7 @@ class SettingsFile:
             settings = self._newest
             if settings is None or settings == self._saved:
                 return
-            self._check_folder()
+            self._check_required_folder()
             if self._is_damaged:
                 if msgspec.structs.replace(settings, recent=()) == Settings():
                     return  # an opened workspace is no reason to lose what a user can still correct
@@ -102,6 +105,21 @@ class SettingsFile:
             self.save_now(settings)
             self._saved = settings
 
+    def _check_required_folder(self) -> None:
+        """Raise HelixError if it is gone, as when its drive was disconnected.
+
+        What is saved then would be alone in a new folder, or hidden once the drive is back.
+        """
+        if self._required_folder is not None and not os.path.isdir(self._required_folder):
+            raise HelixError(
+                _NOT_SAVED,
+                text(
+                    "{folder} was deleted or moved, or its drive was disconnected.",
+                    folder=self._required_folder,
+                ),
+                text("They are in force until you quit, and are saved then if the folder is back."),
+            )
+
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
         try:
@@ -109,7 +127,7 @@ class SettingsFile:
             self._files.write(self._path, self._merge_document(self._existing(), settings))
         except OSError as error:
             raise HelixError(
-                text("The settings couldn't be saved."),
+                _NOT_SAVED,
                 system_reason(error),
                 text("Check that {folder} is writable and has free space.", folder=self._path.parent),
             ) from error

@@ -85,7 +85,7 @@ class AppServices:
         """
         self.data_dir = data_dir
         self._open_store = open_store if use_existing_owner else open_as_owner
-        self._settings_file = SettingsFile(data_dir.settings_file, data_dir.check_exists)
+        self._settings_file = SettingsFile(data_dir.settings_file, data_dir.workspaces_dir)
         self.settings, damaged = self._settings_file.load()
         self.registry = WorkspaceRegistry(data_dir.workspaces_dir, TomlFiles(), wall_clock_ms)
         self.models_error = None if self._settings_file.knows_models else damaged

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged, WorkspaceMissing
-from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile
@@ -37,7 +37,7 @@ class WorkspaceRegistry:
         self._folder, self._files, self.clock = folder, files, clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []
-        self._was_made = folder.is_dir()
+        self._has_folder = folder.is_dir()
         self._load()
 
     def _load(self) -> None:
@@ -147,11 +147,11 @@ class WorkspaceRegistry:
     def _locked(self) -> Iterator[None]:
         """Hold the inter-process lock of the list. Raises HelixError if another process keeps it."""
         lock = self._folder.with_name(f"{self._folder.name}.lock")
-        if self._was_made:
-            _check_exists(self._folder)
+        if self._has_folder:
+            _check_exists(self._folder, _NOT_SAVED)
         try:
             _make_folder(self._folder)
-            self._was_made = True
+            self._has_folder = True
             with FileLock(lock, timeout=_LOCK_TIMEOUT_S):
                 yield
         except Timeout as error:
@@ -170,7 +170,7 @@ class WorkspaceRegistry:
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
         folder = self.data_folder(record.id)
         if record.id in self._records:
-            _check_exists(folder)
+            _check_exists(folder, text("The settings of {workspace} weren't saved.", workspace=record.name))
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
         self._records[record.id] = record
@@ -235,13 +235,13 @@ def _check_folder(path: Path, workspaces_dir: Path) -> None:
         )
 
 
-def _check_exists(folder: Path) -> None:
-    """Raise HelixError if a folder of the app's own data is gone.
+def _check_exists(folder: Path, what: TranslatableText) -> None:
+    """Raise HelixError, which says `what` was not saved, if a folder of the app's own data is gone.
 
     Made again, it would have nothing but what is saved now, in place of all that may come back.
     """
     if not os.path.isdir(folder):  # unlike Path.is_dir, it does not raise where it may not look
-        raise gone_error(_NOT_SAVED, folder)
+        raise gone_error(what, folder)
 
 
 def _make_folder(folder: Path) -> None:

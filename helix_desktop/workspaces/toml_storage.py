@@ -47,7 +47,7 @@ def save_error(what: TranslatableText, folder: Path, error: OSError) -> HelixErr
 
 
 def gone_error(what: TranslatableText, folder: Path) -> HelixError:
-    """Return the error for something that was not saved as a folder of the app's own data is gone."""
+    """Return the error for something that was not saved because a folder of the app's own data is gone."""
     return HelixError(
         what,
         text("{folder} was deleted or moved, or its drive was disconnected.", folder=folder),

@@ -16706,11 +16706,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/paths.py" />
-            <source>It was deleted or moved, or its drive was disconnected.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>It's in {folder}; neither folder can contain the other.</source>
             <translation type="unfinished" />
@@ -16797,23 +16792,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/paths.py" />
-            <source>The settings weren't saved: the data directory {folder} is gone.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>There isn't enough disk space in {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/config/settings_file.py" />
-            <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
+            <source>They are in force until you quit, and are saved then if the folder is back.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/paths.py" />
-            <source>Until you quit, the setting is in force. Put the folder back before, and it is saved.</source>
+            <location filename="../../helix_desktop/config/settings_file.py" />
+            <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16900,6 +16890,11 @@
         <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>{folder} isn't empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/settings_file.py" />
+            <source>{folder} was deleted or moved, or its drive was disconnected.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25677,6 +25672,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/policy_file.py" />
             <source>The policy wasn't saved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>The settings of {workspace} weren't saved.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError
@@ -26,15 +24,6 @@ BOX = Provider(
     default_model="small",
 )
 SHOP = Provider(name="shop", base_url=BOX.base_url, models=(ModelEntry(name="large"),), default_model="large")
-
-
-@pytest.fixture
-async def services(tmp_path: Path) -> AsyncIterator[AppServices]:
-    data = DataDir(tmp_path / "data")
-    data.ensure()
-    services = AppServices(data, {})
-    yield services
-    await services.close()
 
 
 async def test_a_renamed_provider_keeps_its_models_where_they_were_used(
