@@ -305,7 +305,8 @@ def _build_views(window_context: WindowContext) -> SessionViews:
     def zoom(theme: Theme) -> None:
         chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
 
-    window.add_pages(WindowPages(chat, cache, timeline, changes, inspector))
+    page_keys = cache.keys, changes.keys, inspector.keys
+    window.add_pages(WindowPages(chat, cache, timeline, changes, inspector, page_keys))
     appearance.changed.connect(zoom)
     zoom(appearance.theme)
     return SessionViews(chat, cache, timeline, changes, inspector)

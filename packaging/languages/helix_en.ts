@@ -1474,7 +1474,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
-            <source>Adds it to the next message (Ctrl+Enter)</source>
+            <source>Adds it to the next message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1493,6 +1493,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <source>Argument</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
+            <source>Cache</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1548,7 +1553,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
-            <source>Compute the SHA-256 again and compare (V)</source>
+            <source>Compute the SHA-256 again and compare</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1562,6 +1567,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Copy content</source>
             <translation type="unfinished" />
@@ -1686,6 +1692,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/column_layout.py" />
             <source>Fit columns to window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
+            <source>Go to filter</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1842,6 +1853,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Move to trash</source>
             <translation type="unfinished" />
@@ -1955,6 +1967,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
+            <source>Pin or unpin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Pinned</source>
@@ -1976,13 +1993,10 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Quick look</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
-            <source>Quick look (Space)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2012,13 +2026,14 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
-            <source>Recall a part…</source>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
+            <source>Recall a part</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
-            <source>Recall a part… (R)</source>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Recall a part…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2027,6 +2042,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
@@ -2172,12 +2188,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
-            <source>Save the exact bytes to a file (Ctrl+S)</source>
+            <source>Save the exact bytes to a file</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/saved_filters.py" />
             <source>Save this filter…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
+            <source>Save to file</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2467,6 +2488,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/commands.py" />
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Verify</source>
@@ -2843,6 +2865,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/commands.py" />
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Accept</source>
@@ -2996,6 +3019,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/change_list_view.py" />
+            <location filename="../../helix_desktop/ui/changes/commands.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes</source>
             <translation type="unfinished" />
@@ -3329,6 +3353,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/commands.py" />
+            <source>Go to filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
             <source>Group by</source>
             <translation type="unfinished" />
@@ -3495,7 +3524,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
-            <source>Mark this change as reviewed (A)</source>
+            <source>Mark this change as reviewed</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3630,6 +3659,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/commands.py" />
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <source>Open in editor</source>
@@ -3637,7 +3667,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
-            <source>Open the file in its default program (O)</source>
+            <source>Open the file in its default program</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3757,7 +3787,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
-            <source>Restore what was there before (R)</source>
+            <source>Restore what was there before</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3799,6 +3829,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Revert of a part</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/commands.py" />
+            <source>Revert or redo</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12047,6 +12082,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/commands.py" />
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>Cache now</source>
             <translation type="unfinished" />
@@ -12205,6 +12241,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/commands.py" />
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Context</source>
             <translation type="unfinished" />
@@ -12274,6 +12311,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>Exclude</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/commands.py" />
+            <source>Exclude or restore</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12610,6 +12652,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/commands.py" />
+            <source>Pin in context or unpin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <location filename="../../helix_desktop/ui/inspector/inspector_data.py" />
             <source>Pinned</source>
@@ -12658,6 +12705,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Recall in full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/commands.py" />
+            <source>Recall in full or restore</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12791,6 +12843,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/commands.py" />
             <location filename="../../helix_desktop/ui/inspector/request_list.py" />
             <source>Show sent text</source>
             <translation type="unfinished" />
@@ -17331,6 +17384,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/keyboard_presenter.py" />
+            <source>In {page}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
             <source>Keyboard</source>
             <translation type="unfinished" />
@@ -17342,7 +17400,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
-            <source>Keys inside a page or a list, such as P in the cache, and keys that edit text can't be changed.</source>
+            <source>Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23796,8 +23854,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Archive or unarchive a session</source>
+            <location filename="../../helix_desktop/ui/shell/sidebar/commands.py" />
+            <source>Archive or unarchive</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24203,11 +24261,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Move a cache entry or session to the trash</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/commands.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Move to trash</source>
             <translation type="unfinished" />
@@ -24388,8 +24442,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Pin or unpin a cache entry or session</source>
+            <location filename="../../helix_desktop/ui/shell/sidebar/commands.py" />
+            <source>Pin or unpin</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24429,11 +24483,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Quick look at a cache entry</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/tray.py" />
             <source>Quit</source>
@@ -24447,16 +24496,6 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Reasoning effort…</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Recall a cache entry</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Recall a part of a cache entry</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24569,6 +24608,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/commands.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Sessions</source>
@@ -24742,11 +24782,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Verify a cache entry</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_delegate.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/workspace_rows.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
@@ -24877,6 +24912,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>{keys} moves in lists.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>{page}: {command}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
             <source>{share} of the context used</source>
             <translation type="unfinished" />
@@ -24887,7 +24932,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <location filename="../../helix_desktop/ui/design/page_keys.py" />
             <source>{words} ({keys})</source>
             <translation type="unfinished" />
         </message>

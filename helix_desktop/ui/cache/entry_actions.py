@@ -13,6 +13,7 @@ from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
 from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.words.translation import translate
 
 MAX_RECALLED = 20
@@ -49,9 +50,9 @@ class EntryActions(QObject):
     chat_requested = Signal(str)
     timeline_requested = Signal(str)
 
-    def __init__(self, table: CacheTable, preview: Preview) -> None:
+    def __init__(self, table: CacheTable, preview: Preview, keys: PageKeys) -> None:
         super().__init__(table)
-        self.table, self.preview = table, preview
+        self.table, self.preview, self.keys = table, preview, keys
         preview.recall_requested.connect(self.recall_requested)
         preview.part_requested.connect(self.recall_part)
         preview.verify_requested.connect(lambda digest: self.verify_requested.emit([digest]))

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.cache.entry_actions import EntryActions, is_readable, is_untrashed
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
+from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator, translate
 
@@ -52,8 +53,7 @@ def _add(
     menu: QMenu, name: str, text: str, callback: Callable[[], object], enabled: bool = True, key: str = ""
 ) -> QAction:
     """Add an action and show its key; its name is what tests and screen readers' scripts find it by."""
-    shown_key = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
-    action = menu.addAction(f"{text}\t{shown_key}" if key else text, callback)
+    action = menu.addAction(f"{text}\t{native_key(key)}" if key else text, callback)
     action.setObjectName(f"cache-{name}")
     action.setEnabled(enabled)
     return action
@@ -61,31 +61,33 @@ def _add(
 
 def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     preview, single = actions.preview, _single(actions, rows)
+    key_of = actions.keys.shown_key
+    recall_key, part_key = key_of("cache_recall"), key_of("cache_recall_part")
     sound = actions.count_of(is_readable)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
     quick_look = actions.table.quick_look_requested.emit
-    _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key="Space")
+    _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key=key_of("cache_quick_look"))
     if here and preview.lines[1]:
-        _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), key="Ctrl+Enter")
+        _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), recall_key)
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
     else:
         words = _recall_words(rows, sound) if sound > 1 else tr("Recall into message")
-        _add(menu, "recall", words, actions.recall_whole, bool(sound), key="Ctrl+Enter")
-    _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), key="R")
+        _add(menu, "recall", words, actions.recall_whole, bool(sound), recall_key)
+    _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), part_key)
     if single is not None:
         why_not = _why_not_in_context(single)
         recall = partial(actions.context_requested.emit, single.digest)
         action = _add(menu, "recall-context", tr("Recall into context…"), recall, not why_not)
         action.setToolTip(why_not or tr("It's sent in full again where it was. You can undo this."))
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
-    _add(menu, "verify", tr("Verify"), actions.verify, True, key="V")
+    _add(menu, "verify", tr("Verify"), actions.verify, True, key=key_of("cache_verify"))
     if actions.table.selected_count() > 1:
-        _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key="Ctrl+S")
+        _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key=key_of("cache_save"))
         _add(menu, "export-zip", tr("Save as zip…"), actions.export_zip, bool(sound))
     elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
-        _add(menu, "export", tr("Save as…"), export, bool(sound), key="Ctrl+S")
+        _add(menu, "export", tr("Save as…"), export, bool(sound), key=key_of("cache_save"))
 
 
 def _why_not_in_context(row: CacheRow) -> str:
@@ -124,7 +126,8 @@ def _recall_words(rows: Sequence[CacheRow], count: int) -> str:
 
 def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     copy_content, single = actions.preview.content.copy_content, _single(actions, rows)
-    _add(menu, "copy-content", tr("Copy content"), copy_content, _is_sound(single), key="Ctrl+Shift+C")
+    copy_key = actions.keys.shown_key("cache_copy")
+    _add(menu, "copy-content", tr("Copy content"), copy_content, _is_sound(single), key=copy_key)
     _add(menu, "copy-hash", tr("Copy digest"), actions.copy_digests, key="Ctrl+C")
     _add(menu, "copy-table", tr("Copy as table"), actions.copy_table, bool(rows))
     _add(menu, "copy-marker", tr("Copy marker"), actions.copy_markers, bool(rows))
@@ -153,14 +156,21 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
 
 
 def _add_retention(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
-    stored = actions.count_of(is_untrashed) > 0
+    stored, key_of = actions.count_of(is_untrashed) > 0, actions.keys.shown_key
     trashed = [row.digest for row in rows if not is_untrashed(row)]
     is_pinned = stored and all(row.is_pinned for row in rows if is_untrashed(row))
-    _add(menu, "pin", tr("Unpin") if is_pinned else tr("Pin"), actions.toggle_pin, stored, key="P")
+    _add(
+        menu,
+        "pin",
+        tr("Unpin") if is_pinned else tr("Pin"),
+        actions.toggle_pin,
+        stored,
+        key=key_of("cache_pin"),
+    )
     if trashed:
         _add(menu, "restore", tr("Restore"), partial(actions.restore_requested.emit, trashed))
     if stored or not trashed:
-        _add(menu, "trash", tr("Move to trash"), actions.move_to_trash, stored, key="Del")
+        _add(menu, "trash", tr("Move to trash"), actions.move_to_trash, stored, key=key_of("cache_trash"))
 
 
 def _is_sound(row: CacheRow | None) -> bool:

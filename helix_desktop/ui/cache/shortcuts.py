@@ -12,26 +12,26 @@ from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 
 
 def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) -> None:
-    """Give the browser its keys."""
+    """Give the browser its keys; some of them the user can change."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-    table, preview = actions.table, actions.preview
+    table, preview, keys = actions.table, actions.preview, actions.keys
     FindShortcut(browser, preview.content.open_find)
-    for key, action in (
-        ("Ctrl+Return", actions.recall),
-        ("Ctrl+Enter", actions.recall),
-        ("Ctrl+S", actions.export),
-        ("Ctrl+Shift+C", preview.content.copy_content),
-        ("/", bar.field.setFocus),
+    for command, action in (
+        ("cache_recall", actions.recall),
+        ("cache_save", actions.export),
+        ("cache_copy", preview.content.copy_content),
+        ("cache_filter", bar.field.setFocus),
     ):
-        add_shortcut(browser, key, action, everywhere)
+        keys.add_shortcut(command, browser, action, everywhere)
     for key in ("Down", "Return", "Enter"):
         add_shortcut(bar.field, key, table.focus_table, here)
     add_shortcut(bar.field, "Escape", bar.field.clear, here)
-    add_shortcut(table, "V", actions.verify, here)
-    add_shortcut(preview.content.text, "V", preview.verify_button.click, here)
-    add_shortcut(table, "R", actions.recall_part, here)
-    add_shortcut(preview.content.text, "R", actions.recall_part, here)
-    add_shortcut(table, "P", actions.toggle_pin, here)
-    add_shortcut(table, "Del", actions.move_to_trash, here)
+    keys.add_shortcut("cache_verify", table, actions.verify, here)
+    keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
+    keys.add_shortcut("cache_recall_part", table, actions.recall_part, here)
+    keys.add_shortcut("cache_recall_part", preview.content.text, actions.recall_part, here)
+    keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
+    keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
+    keys.add_shortcut("cache_quick_look", table, table.quick_look_requested.emit, here)
     add_shortcut(table, "Ctrl+Z", actions.undo_trash_requested.emit, here)
     add_shortcut(table, "Ctrl+C", actions.copy_digests, here)

@@ -46,7 +46,7 @@ class CacheTable(Themed, QTableView):
 
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
-    quick_look_requested = Signal()  # Space
+    quick_look_requested = Signal()
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
@@ -221,12 +221,10 @@ class CacheTable(Themed, QTableView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open on Enter, or as quick look on Space; go to the ends of the table on Home and End."""
+        """Open on Enter; go to the ends of the table on Home and End."""
         keys = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._model.rowCount() - 1}
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
-        elif event.key() == Qt.Key.Key_Space and not event.modifiers():
-            self.quick_look_requested.emit()
         elif event.key() in keys and self._model.rowCount():
             self.select_row(keys[Qt.Key(event.key())])
         else:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVB
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
+from helix_desktop.ui.cache.commands import CACHE_COMMANDS
 from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
@@ -40,6 +41,7 @@ from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -80,8 +82,9 @@ class CacheBrowser(Themed, QWidget):
         self.model = CacheTableModel(start, self, clock)
         self.table = CacheTable(self.model, clock)
         mark_pane_stop(self.table)
-        self.preview = Preview(start, clock)
-        self.entry_actions = EntryActions(self.table, self.preview)
+        self.keys = PageKeys(CACHE_COMMANDS, self)
+        self.preview = Preview(start, clock, self.keys)
+        self.entry_actions = EntryActions(self.table, self.preview, self.keys)
         self.filter_bar = CacheFilterBar(clock)
         self.handover_hits = HandoverHits()
         self.empty = EmptyState("database", "")
@@ -190,7 +193,7 @@ class CacheBrowser(Themed, QWidget):
         above = QWidget(self)
         above.setLayout(stack_of(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
         column.addWidget(above)
-        self.quick_look = QuickLook(self.splitter, self.table, self.preview, (above, self._pages))
+        self.quick_look = QuickLook(self.splitter, self.table, self.preview, self.keys, (above, self._pages))
         column.addWidget(self.splitter, 1)
         column.addWidget(self.empty, 1)
         self.empty.hide()

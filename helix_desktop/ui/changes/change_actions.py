@@ -15,6 +15,7 @@ from helix_desktop.ui.changes.rows import (
     can_change,
     file_of,
 )
+from helix_desktop.ui.design.page_keys import PageKeys
 
 
 class ChangeActions(QObject):
@@ -35,9 +36,9 @@ class ChangeActions(QObject):
     """The event to show in the chat; 0: none, to write a message."""
     places_requested = Signal()
 
-    def __init__(self, change_list: ChangeListView) -> None:
+    def __init__(self, change_list: ChangeListView, keys: PageKeys) -> None:
         super().__init__(change_list)
-        self.list = change_list
+        self.list, self.keys = change_list, keys
         self.changes: SessionChanges | None = None
         """All that the session changed."""
 

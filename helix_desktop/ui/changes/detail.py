@@ -47,6 +47,7 @@ from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.direction import dotted
@@ -73,10 +74,10 @@ class ChangeDetail(Themed, QWidget):
     diff_built = Signal(QWidget)
     """The text of the diff was built, when the first one was to be shown."""
 
-    def __init__(self, start: StartCoroutine | None, clock: ClockMs) -> None:
+    def __init__(self, start: StartCoroutine | None, clock: ClockMs, keys: PageKeys) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
-        self._start, self._clock = start, clock
+        self._start, self._clock, self._keys = start, clock, keys
         self._is_side_by_side = False
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         self.entry: Entry | None = None
@@ -211,13 +212,18 @@ class ChangeDetail(Themed, QWidget):
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._is_redo = False
         self._words = (
-            (self.accept, tr("Accept"), tr("Mark this change as reviewed (A)")),
-            (self.revert, tr("Revert"), tr("Restore what was there before (R)")),
-            (self.open, tr("Open in editor"), tr("Open the file in its default program (O)")),
-            (self.patch, tr("Copy as patch"), tr("Copy the diff for git apply (Ctrl+C)")),
+            (self.accept, tr("Accept")),
+            (self.revert, tr("Revert")),
+            (self.open, tr("Open in editor")),
+            (self.patch, tr("Copy as patch")),
         )
-        for button, _, tip in self._words:
-            button.setToolTip(tip)
+        for button, command, tip in (
+            (self.accept, "changes_accept", tr("Mark this change as reviewed")),
+            (self.revert, "changes_revert", tr("Restore what was there before")),
+            (self.open, "changes_open", tr("Open the file in its default program")),
+        ):
+            self._keys.keep_tip(command, tip, button.setToolTip)
+        self.patch.setToolTip(tr("Copy the diff for git apply (Ctrl+C)"))
         title = row(self._icon, self._title, *self.lines_of_turn, self._status, None, gap=8)
         buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
         self._head = QWidget()
@@ -293,7 +299,7 @@ class ChangeDetail(Themed, QWidget):
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""
         room = self.width() - 40
-        offered = [(button, words) for button, words, _ in self._words if not button.isHidden()]
+        offered = [(button, words) for button, words in self._words if not button.isHidden()]
         for worded in (len(offered), 2, 0):
             for number, (button, words) in enumerate(offered):
                 verb = tr("Redo") if button is self.revert and self._is_redo else words

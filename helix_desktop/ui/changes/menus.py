@@ -32,21 +32,22 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
     """Return the menu of a turn, a file or a capture."""
     menu = _menu(actions.list)
     file = file_of(entry)
-    is_own = can_change(entry)
-    _add(menu, "accept", tr("Accept"), actions.accept, can_accept(entry) and entry.status == "open", "A")
+    is_own, key_of = can_change(entry), actions.keys.shown_key
+    is_open = can_accept(entry) and entry.status == "open"
+    _add(menu, "accept", tr("Accept"), actions.accept, is_open, key_of("changes_accept"))
     can_revert = is_own and (file is None or file.is_covered)
     if is_redoable(entry):
         is_reverted = entry.status == "reverted"
-        _add(menu, "redo", tr("Redo"), actions.revert, is_reverted or can_revert, "R")
+        _add(menu, "redo", tr("Redo"), actions.revert, is_reverted or can_revert, key_of("changes_revert"))
     else:
-        _add(menu, "revert", tr("Revert"), actions.revert, can_revert, "R")
+        _add(menu, "revert", tr("Revert"), actions.revert, can_revert, key_of("changes_revert"))
     changes = actions.changes
     if changes is not None and file is not None and is_own:
         _add_reverts(menu, actions, file, changes)
     menu.addSeparator()
     if file is not None:
         can_open = file.after is not None and file.after.kind == "file"
-        _add(menu, "open", tr("Open in editor"), actions.open_in_editor, can_open, "O")
+        _add(menu, "open", tr("Open in editor"), actions.open_in_editor, can_open, key_of("changes_open"))
         _add(menu, "copy-path", tr("Copy path"), partial(_copy, file.path))
     _add(menu, "copy-patch", tr("Copy as patch"), actions.copy_patch, True, "Ctrl+C")
     seq = file.last.place if file is not None else first_seq(entry)

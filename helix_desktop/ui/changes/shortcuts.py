@@ -14,9 +14,9 @@ from helix_desktop.ui.design.page_shortcut import add_shortcut
 def add_changes_shortcuts(
     page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, detail: ChangeDetail
 ) -> None:
-    """Give the page its keys."""
+    """Give the page its keys; some of them the user can change."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-    changes = actions.list
+    changes, keys = actions.list, actions.keys
 
     def go_to_change(by: int) -> None:
         """Go to the next change (1) of the file, or of the next file; -1: to the previous."""
@@ -25,14 +25,11 @@ def add_changes_shortcuts(
 
     add_shortcut(page, "F7", lambda: go_to_change(1), everywhere)
     add_shortcut(page, "Shift+F7", lambda: go_to_change(-1), everywhere)
-    add_shortcut(page, "/", bar.field.setFocus, everywhere)
-    for key, action in (
-        ("A", actions.accept),
-        ("R", actions.revert),
-        ("O", actions.open_in_editor),
-        ("Ctrl+C", actions.copy_patch),
-    ):
-        add_shortcut(changes, key, action, here)
+    keys.add_shortcut("changes_filter", page, bar.field.setFocus, everywhere)
+    keys.add_shortcut("changes_accept", changes, actions.accept, here)
+    keys.add_shortcut("changes_revert", changes, actions.revert, here)
+    keys.add_shortcut("changes_open", changes, actions.open_in_editor, here)
+    add_shortcut(changes, "Ctrl+C", actions.copy_patch, here)
     for key in ("Down", "Return", "Enter"):
         add_shortcut(bar.field, key, changes.focus_list, here)
     add_shortcut(bar.field, "Escape", bar.field.clear, here)

@@ -15,6 +15,7 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list_view import ChangeListView
+from helix_desktop.ui.changes.commands import CHANGES_COMMANDS
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.file_coverage_strip import FileCoverageStrip
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
@@ -39,6 +40,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -76,8 +78,9 @@ class ChangesPage(Themed, QWidget):
         self.filter_bar = ChangesFilterBar()
         self.list = ChangeListView(self.counts_of, clock)
         mark_pane_stop(self.list)
-        self.change_actions = ChangeActions(self.list)
-        self.detail = ChangeDetail(start, clock)
+        self.keys = PageKeys(CHANGES_COMMANDS, self)
+        self.change_actions = ChangeActions(self.list, self.keys)
+        self.detail = ChangeDetail(start, clock, self.keys)
         self.coverage = FileCoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))

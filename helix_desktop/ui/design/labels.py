@@ -11,7 +11,6 @@ from PySide6.QtGui import (
     QFontMetrics,
     QFontMetricsF,
     QHideEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QSty
 from helix_desktop.domain.text_format import title_number
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.motion import is_motion_reduced
+from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -69,7 +69,7 @@ def align_as_code(words: QLabel) -> None:
 
 def key_label(keys: str) -> QLabel:
     """Return a label of one shortcut, as the system writes it; `keys` is portable text."""
-    return label(QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys, "key")
+    return label(native_key(keys), "key")
 
 
 def breakable(text: str) -> str:

@@ -43,6 +43,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
+from helix_desktop.ui.design.page_keys import PageKeys, pressed_key
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -51,7 +52,7 @@ from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowAction, RowKind, WindowRow
-from helix_desktop.ui.inspector.row_actions import ACTION_KEYS, RowButtons, action_key, action_text
+from helix_desktop.ui.inspector.row_actions import COMMAND_ACTIONS, RowButtons, action_key, action_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -272,12 +273,12 @@ class RequestList(Themed, QListView):
     While `is_read_only` nothing in it changes the session: it is a request of the past.
     """
 
-    row_opened = Signal(object)  # WindowRow: double click, or Space
+    row_opened = Signal(object)  # WindowRow: double click, or a key
     action_triggered = Signal(str, object)  # RowAction, WindowRow
 
-    def __init__(self) -> None:
+    def __init__(self, keys: PageKeys) -> None:
         super().__init__()
-        self.is_read_only = False
+        self.is_read_only, self._keys = False, keys
         self.entries = RequestModel(self)
         self._delegate = RequestDelegate(self)
         self.setModel(self.entries)
@@ -317,18 +318,21 @@ class RequestList(Themed, QListView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Show the row's text on Space; do what ACTION_KEYS says on the other keys."""
+        """Show the row in the chat on Enter; do what the user's keys say."""
         row = self.currentIndex().data(ROW_ROLE)
-        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        keys = ACTION_KEYS.get(Qt.Key(event.key()), ()) if plain else ()
-        if row is not None and event.key() == Qt.Key.Key_Space:
-            self.row_opened.emit(row)
-        elif row is not None and event.key() == Qt.Key.Key_Menu:
-            self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
-        elif row is None or not keys:
+        command = self._keys.command_of(event)
+        if row is None:
             super().keyPressEvent(event)
+        elif event.key() == Qt.Key.Key_Menu:
+            self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
+        elif pressed_key(event) == "Return":
+            self._trigger(("show",), row)
+        elif command == "context_text":
+            self.row_opened.emit(row)
+        elif command:
+            self._trigger(COMMAND_ACTIONS[command], row)
         else:
-            self._trigger(keys, row)
+            super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse."""
@@ -377,8 +381,9 @@ class RequestList(Themed, QListView):
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(tr("Show sent text"), lambda: self.row_opened.emit(row))
+        show_text = "\t".join(filter(None, (tr("Show sent text"), self._keys.shown_key("context_text"))))
+        menu.addAction(show_text, lambda: self.row_opened.emit(row))
         for action in self._actions_of(row):
-            words = "\t".join(filter(None, (action_text(action, row), action_key(action))))
+            words = "\t".join(filter(None, (action_text(action, row), action_key(action, self._keys))))
             menu.addAction(words, partial(self.action_triggered.emit, action, row))
         menu.popup(at)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
@@ -15,15 +16,13 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-ACTION_KEYS: dict[Qt.Key, tuple[RowAction, ...]] = {
-    Qt.Key.Key_Return: ("show",),
-    Qt.Key.Key_Enter: ("show",),
-    Qt.Key.Key_P: ("pin", "unpin"),
-    Qt.Key.Key_C: ("cache",),
-    Qt.Key.Key_R: ("include", "recall"),
-    Qt.Key.Key_X: ("exclude", "include"),
+COMMAND_ACTIONS: dict[str, tuple[RowAction, ...]] = {
+    "context_pin": ("pin", "unpin"),
+    "context_cache": ("cache",),
+    "context_recall": ("include", "recall"),
+    "context_exclude": ("exclude", "include"),
 }
-"""The action of a key; of two the one that the row has."""
+"""The action of a key's command; of two the one that the row has."""
 _ICONS: dict[RowAction, str] = {
     "cache": "zap",
     "recall": "archive-restore",
@@ -51,18 +50,12 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     return texts[action]
 
 
-def action_key(action: RowAction) -> str:
+def action_key(action: RowAction, keys: PageKeys) -> str:
     """Return the key of an action as a menu shows it; empty if it has none."""
-    keys: dict[RowAction, str] = {
-        "show": tr("Enter", "key"),
-        "pin": "P",
-        "unpin": "P",
-        "cache": "C",
-        "recall": "R",
-        "include": "R",
-        "exclude": "X",
-    }
-    return keys.get(action, "")
+    if action == "show":
+        return tr("Enter", "key")
+    command = next((command for command, actions in COMMAND_ACTIONS.items() if action in actions), "")
+    return keys.shown_key(command) if command else ""
 
 
 def change_price_text(saved: int, resent: int) -> str:

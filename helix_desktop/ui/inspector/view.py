@@ -25,12 +25,14 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
+from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
 from helix_desktop.ui.inspector.forecast_view import ForecastView
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
@@ -79,9 +81,10 @@ class Inspector(Themed, QWidget):
         self.empty = EmptyState(
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
         )
-        self.requests = RequestList()
+        self.keys = PageKeys(CONTEXT_COMMANDS, self)
+        self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
-        self.changes, self.gone_rows = ChangesBar(), RequestList()
+        self.changes, self.gone_rows = ChangesBar(), RequestList(self.keys)
         self.gone_rows.is_read_only = True
         self.gone_rows.setObjectName("gone_rows")
         self.gone_rows.setAccessibleName(tr("Left since then"))

@@ -12,12 +12,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.ui.design.page_keys import native_key, tip_with_key
+from helix_desktop.words.translation import translate
 
 text = TextContext("Window")
-tr = Translator("Window")
 
-_NATIVE = QKeySequence.SequenceFormat.NativeText
 _JUMP = "Ctrl+Alt+" if sys.platform == "darwin" else "Alt+"
 """Between messages; with Alt alone, text fields of macOS go to the edges of a paragraph."""
 
@@ -232,14 +231,13 @@ def set_action_keys(action: QAction, spec: ActionSpec, keys: Sequence[str]) -> N
     """Give an action these keys, as portable text, in place of those that it had."""
     # A hint is shown where keys would stand, for keys that the focused widget, not the menu, has to answer.
     hint = "" if keys else spec.display_shortcut
-    native_hint = QKeySequence(hint).toString(_NATIVE) or hint
-    action.setText("\t".join(filter(None, (translate(spec.text), native_hint))))
+    action.setText("\t".join(filter(None, (translate(spec.text), native_key(hint)))))
     action.setShortcuts([QKeySequence(key) for key in keys])
 
 
 def action_shortcut(action: QAction) -> str:
     """Return the keys of a menu entry as the system writes them; empty when it has none."""
-    return action.shortcut().toString(_NATIVE) or action.text().partition("\t")[2]
+    return native_key(action.shortcut().toString()) or action.text().partition("\t")[2]
 
 
 def keep_tip(action: QAction, text: str, set_tip: Callable[[str], object]) -> None:
@@ -254,8 +252,7 @@ def keep_tip(action: QAction, text: str, set_tip: Callable[[str], object]) -> No
 
 def tip_with_keys(action: QAction, text: str) -> str:
     """Return a tooltip's words with the keys of an action in parentheses; alone when it has none."""
-    keys = action_shortcut(action)
-    return tr("{words} ({keys})", words=text, keys=keys) if keys else text
+    return tip_with_key(text, action_shortcut(action))
 
 
 def shortcut_lines(actions: WindowActions) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,7 @@ from helix_desktop.ui.design.help_link import HelpLink, TopicLinks
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import WindowActions
+from helix_desktop.ui.shell.key_bindings import KeyBindings
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.ui.shell.switcher.commands import CommandList
 
@@ -23,9 +24,16 @@ _OPENED_TOPICS = "opened_topics"
 class HelpWindows:
     """Guide and palette are made when they are asked for: the first paint does not wait for them."""
 
-    def __init__(self, window: QMainWindow, actions: WindowActions, layout_store: LayoutStore) -> None:
+    def __init__(
+        self,
+        window: QMainWindow,
+        actions: WindowActions,
+        key_bindings: KeyBindings,
+        layout_store: LayoutStore,
+    ) -> None:
         """`layout_store` remembers which topics the user has opened."""
         self._window, self._actions, self._layout_store = window, actions, layout_store
+        self._key_bindings = key_bindings
         self._theme = LIGHT
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
@@ -49,7 +57,7 @@ class HelpWindows:
         from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is None:
-            self.guide = GuideDialog(self._window, shortcuts(self._actions))
+            self.guide = GuideDialog(self._window, shortcuts(self._actions, self._key_bindings))
         retint(self.guide, self._theme)
         self.guide.show_topic(topic)
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
@@ -60,7 +68,7 @@ class HelpWindows:
         from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is not None:
-            self.guide.show_shortcuts(shortcuts(self._actions))
+            self.guide.show_shortcuts(shortcuts(self._actions, self._key_bindings))
 
     def hide_followed_links(self) -> None:
         """Hide the links to topics that the user has opened."""

@@ -11,16 +11,27 @@ from PySide6.QtCore import QKeyCombination, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.commands import CACHE_COMMANDS
+from helix_desktop.ui.changes.commands import CHANGES_COMMANDS
+from helix_desktop.ui.design.page_keys import PageKeys, native_key
+from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
 from helix_desktop.ui.shell.actions import SPECS, WindowActions, set_action_keys
+from helix_desktop.ui.shell.sidebar.commands import SESSION_COMMANDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
 text = TextContext("Window")
 _log = logging.getLogger(__name__)
 
-_PORTABLE, _NATIVE = QKeySequence.SequenceFormat.PortableText, QKeySequence.SequenceFormat.NativeText
-_PAGE_KEYS = frozenset({"Ctrl+S", "Ctrl+Shift+C", "Ctrl+Space", "F3", "Shift+F3", "F7", "Shift+F7"})
-"""Keys of pages and lists: see cache/shortcuts.py, changes/shortcuts.py, the completer and the find bar."""
+_PORTABLE = QKeySequence.SequenceFormat.PortableText
+_FIXED_KEYS = frozenset({"Ctrl+Space", "F3", "Shift+F3", "F7", "Shift+F7"})
+"""Keys of the completer, the find bar and diffs."""
+PAGES = (CACHE_COMMANDS, CHANGES_COMMANDS, CONTEXT_COMMANDS, SESSION_COMMANDS)
+_PAGE_OF = {command: page for page in PAGES for command in page.commands}
+"""The page of each command that has one; all others are the window's."""
+DEFAULT_KEYS = {command: spec.keys for command, spec in SPECS.items()} | {
+    command: (page.commands[command].default_key,) for command, page in _PAGE_OF.items()
+}
 _Standard = QKeySequence.StandardKey
 _TEXT_KEYS = (
     _Standard.Undo, _Standard.Redo, _Standard.Cut, _Standard.Copy, _Standard.Paste, _Standard.SelectAll,
@@ -36,11 +47,21 @@ _RESERVED_KEYS = {
     Qt.Key.Key_Return: text("Enter always belongs to the message input and to lists."),
     Qt.Key.Key_Enter: text("Enter always belongs to the message input and to lists."),
 }
+_ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_MOVING_KEYS = frozenset(
+    {
+        Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End,
+        Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Menu,
+    }
+)  # fmt: skip
 _OTHER_KEYS = 0x0100_0000  # Qt's codes from here on are of keys that type no sign
 
 
 class KeyBindings(QObject):
-    """The keys in force, on the window's actions; `stored` is what differs from the defaults."""
+    """The keys in force, of the window's actions and of its pages; `stored` is what differs from defaults.
+
+    Keys of a page work while the keyboard is in it, so two pages can have the same.
+    """
 
     changed = Signal()
 
@@ -48,8 +69,14 @@ class KeyBindings(QObject):
         """Start with the defaults, which the actions have."""
         super().__init__()
         self._actions = actions
+        self._page_keys: list[PageKeys] = []
         self._stored: dict[str, Any] = {}
-        self._keys = {command: spec.keys for command, spec in SPECS.items()}
+        self._keys = dict(DEFAULT_KEYS)
+
+    def add_page(self, page_keys: PageKeys) -> None:
+        """Put the keys of a page in force, now and whenever they change."""
+        self._page_keys.append(page_keys)
+        page_keys.use(self._keys)
 
     @property
     def stored(self) -> dict[str, Any]:
@@ -60,8 +87,10 @@ class KeyBindings(QObject):
         """Put stored keys in force at once."""
         self._stored = dict(stored)
         self._keys = resolve_keys(stored)
-        for command, keys in self._keys.items():
-            set_action_keys(getattr(self._actions, command), SPECS[command], keys)
+        for command, spec in SPECS.items():
+            set_action_keys(getattr(self._actions, command), spec, self._keys[command])
+        for page_keys in self._page_keys:
+            page_keys.use(self._keys)
         self.changed.emit()
 
     def keys(self, command: str) -> tuple[str, ...]:
@@ -70,48 +99,66 @@ class KeyBindings(QObject):
 
     def is_changed(self, command: str) -> bool:
         """Return True if a command's keys are not its defaults."""
-        return self._keys[command] != SPECS[command].keys
+        return self._keys[command] != DEFAULT_KEYS[command]
 
     def owners(self, command: str, keys: Iterable[str]) -> tuple[str, ...]:
-        """Return the other commands that have one of these keys."""
-        conflicting = set(keys)
-        return tuple(
-            other for other, theirs in self._keys.items() if other != command and conflicting & set(theirs)
-        )
+        """Return the other commands that have one of these keys where this one is."""
+        sought = set(keys)
+        owners = (other for other, theirs in self._keys.items() if sought & set(theirs))
+        return tuple(other for other in owners if _meet(command, other))
 
     def change(self, command: str, keys: tuple[str, ...]) -> None:
-        """Give a command these keys alone, and take them from every other."""
+        """Give a command these keys alone, and take them from every other where it is."""
         changed = {command: keys}
         for other in self.owners(command, keys):
             changed[other] = tuple(key for key in self._keys[other] if key not in keys)
         stored = {name: value for name, value in self._stored.items() if name not in changed}
         for name, own in changed.items():
-            if own != SPECS[name].keys:
+            if own != DEFAULT_KEYS[name]:
                 stored[name] = list(own)
         self.use(stored)
 
     def reset_all(self) -> None:
         """Give every command its defaults; what belongs to no command stays stored."""
-        self.use({name: value for name, value in self._stored.items() if name not in SPECS})
+        self.use({name: value for name, value in self._stored.items() if name not in DEFAULT_KEYS})
+
+
+def _meet(command: str, other: str) -> bool:
+    """Return True if one key could mean both commands: they share a page, or one is the window's."""
+    pages = _PAGE_OF.get(command), _PAGE_OF.get(other)
+    return command != other and (None in pages or pages[0] is pages[1])
+
+
+def command_title(command: str) -> str:
+    """Return the words of a command, with its page if it has one."""
+    page = _PAGE_OF.get(command)
+    if page is None:
+        return translate(SPECS[command].text)
+    title, own = translate(page.title), translate(page.commands[command].text)
+    return tr("{page}: {command}", page=title, command=own)
 
 
 def resolve_keys(stored: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return every command's keys; no key is that of two: the user's go before defaults.
+    """Return every command's keys; none is that of two that meet: the user's go before defaults.
 
     What is not understood is ignored with a line in the log.
     """
-    for name in stored.keys() - SPECS.keys():
+    for name in stored.keys() - DEFAULT_KEYS.keys():
         _log.warning("shortcuts in settings.toml: unknown command %r ignored", name)
     own = {
         command: keys
-        for command in SPECS
+        for command in DEFAULT_KEYS
         if command in stored and (keys := _parse(command, stored[command])) is not None
     }
-    owners: dict[str, str] = {}
-    result = {command: spec.keys for command, spec in SPECS.items()}
-    for command in (*own, *(command for command in SPECS if command not in own)):
+    owners: dict[str, list[str]] = {}
+    result = dict(DEFAULT_KEYS)
+    for command in (*own, *(command for command in DEFAULT_KEYS if command not in own)):
         keys = own.get(command, result[command])
-        result[command] = tuple(key for key in keys if owners.setdefault(key, command) == command)
+        result[command] = tuple(
+            key for key in keys if not any(_meet(command, other) for other in owners.get(key, ()))
+        )
+        for key in result[command]:
+            owners.setdefault(key, []).append(command)
         if command in own and result[command] != keys:
             _log.warning("shortcuts in settings.toml: a key of %s is that of another command", command)
     return result
@@ -125,7 +172,7 @@ def _parse(command: str, value: object) -> tuple[str, ...] | None:
     keys: list[str] = []
     for entry in entries:
         key = portable_key(entry) if isinstance(entry, str) else ""
-        if not key or why_reserved(key):
+        if not key or why_reserved(key, command):
             _log.warning("shortcuts in settings.toml: %r can't be a key of %s", entry, command)
         elif key not in keys:
             keys.append(key)
@@ -140,29 +187,29 @@ def portable_key(text: str) -> str:
     return sequence.toString(_PORTABLE)
 
 
-def native_key(key: str) -> str:
-    """Return portable text as the system writes it; what is no key stays."""
-    return QKeySequence(key).toString(_NATIVE) or key
-
-
-def why_reserved(key: str) -> str:
+def why_reserved(key: str, command: str) -> str:
     """Return why a key can't be that of a command, as a sentence; empty if it can. `key` is portable text."""
     combination = _combination(key)
     code, modifiers = combination.key(), combination.keyboardModifiers()
     modifier = Qt.KeyboardModifier
+    is_in_page = command in _PAGE_OF
     control = "⌘" if sys.platform == "darwin" else tr("Ctrl", "key")
+    has_control = bool(modifiers & (modifier.ControlModifier | modifier.MetaModifier))
     reason = ""
-    if code in _RESERVED_KEYS:
+    if code in _RESERVED_KEYS and not (is_in_page and has_control and code in _ENTER_KEYS):
         reason = translate(_RESERVED_KEYS[code])
-    elif key in _PAGE_KEYS:
+    elif key in _FIXED_KEYS:
         reason = tr("{keys} has a fixed meaning inside pages and lists.", keys=native_key(key))
     elif any(key == own.toString(_PORTABLE) for kind in _TEXT_KEYS for own in QKeySequence.keyBindings(kind)):
         reason = tr("{keys} edits text in text fields.", keys=native_key(key))
-    elif modifiers & (modifier.ControlModifier | modifier.MetaModifier):
+    elif has_control:
         reason = ""
     elif modifiers & modifier.AltModifier:
         if int(code) < _OTHER_KEYS:
             reason = tr("Alt with a letter opens menus or types signs. Add {control}.", control=control)
+    elif is_in_page:
+        if code in _MOVING_KEYS:
+            reason = tr("{keys} moves in lists.", keys=native_key(key))
     elif not Qt.Key.Key_F1 <= code <= Qt.Key.Key_F35:
         reason = tr("Keys without {control} or Alt are for typing. Add {control} or Alt.", control=control)
     return reason

@@ -28,6 +28,7 @@ from helix_desktop import APP_NAME
 from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
@@ -82,6 +83,8 @@ class WindowPages:
     timeline: QWidget
     changes: QWidget
     inspector: QWidget
+    keys: tuple[PageKeys, ...] = ()
+    """Of those pages that have their own."""
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
@@ -148,7 +151,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
         self.drops = WindowDrops(self, self._center)
-        self.help_windows = HelpWindows(self, self.commands, layout_store)
+        self.help_windows = HelpWindows(self, self.commands, self.key_bindings, layout_store)
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
@@ -180,6 +183,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.closed_workspace = ClosedWorkspacePage(self._center)
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
+        for page_keys in (*pages.keys, self.sidebar.session_list.keys):
+            self.key_bindings.add_page(page_keys)
         self._pages |= {
             "chat": pages.chat,
             "cache": pages.cache,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.shell.actions import WindowActions, shortcut_lines
+from helix_desktop.ui.shell.key_bindings import PAGES, KeyBindings, command_title
 from helix_desktop.words.translation import translate
 
 text = TextContext("Window")
@@ -14,16 +15,12 @@ _OUTSIDE_MENUS = (
     (text("Earlier message, next message"), "Up, Down"),
     (text("Complete a file, cached output or command"), "Ctrl+Space"),
     (text("Next or previous result"), "F3, Shift+F3"),
-    (text("Recall a cache entry"), "Ctrl+Enter"),
-    (text("Recall a part of a cache entry"), "R"),
-    (text("Verify a cache entry"), "V"),
-    (text("Quick look at a cache entry"), "Space"),
-    (text("Pin or unpin a cache entry or session"), "P"),
-    (text("Archive or unarchive a session"), "A"),
-    (text("Move a cache entry or session to the trash"), "Del"),
 )
 
 
-def shortcuts(actions: WindowActions) -> tuple[tuple[str, str], ...]:
+def shortcuts(actions: WindowActions, bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
     """Return each command with its keys as portable text; several keys are parted by ", "."""
-    return (*shortcut_lines(actions), *((translate(words), keys) for words, keys in _OUTSIDE_MENUS))
+    fixed = ((translate(words), keys) for words, keys in _OUTSIDE_MENUS)
+    commands = (command for page in PAGES for command in page.commands)
+    of_pages = ((command_title(command), ", ".join(bindings.keys(command))) for command in commands)
+    return (*shortcut_lines(actions), *fixed, *(line for line in of_pages if line[1]))

@@ -116,9 +116,11 @@ def make_window() -> MainWindow:
     """A window with placeholders for the pages that others build."""
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
-    names = ("Chat", "Cache", "Timeline", "Changes", "Context")
     window = MainWindow(memory)
-    window.add_pages(WindowPages(*(placeholder(name) for name in names)))
+    chat, cache, timeline, changes, context = map(
+        placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context")
+    )
+    window.add_pages(WindowPages(chat, cache, timeline, changes, context))
     window.show_center_page("welcome")
     return window
 
@@ -218,7 +220,9 @@ def make_settings(window: MainWindow) -> SettingsDialog:
 def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
     """Save the settings' pages, the guide and both questions."""
     dialog = make_settings(window)
-    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.commands))}
+    dialogs: dict[str, QWidget] = {
+        "guide": GuideDialog(window, shortcuts(window.commands, window.key_bindings))
+    }
     choices = (DialogChoice("cancel", "Cancel"), DialogChoice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
         window,

@@ -289,6 +289,16 @@ async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None
     assert QGuiApplication.clipboard().text() == "exact bytes"
     with qtbot.waitSignal(pane.entry_actions.export_requested):
         QTest.keyClick(pane.table, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    pane.keys.use({"cache_verify": (), "cache_save": ("V",), "cache_recall": ("Shift+Return",)})
+    with (
+        qtbot.waitSignal(pane.entry_actions.export_requested),
+        qtbot.assertNotEmitted(pane.entry_actions.verify_requested),
+    ):
+        QTest.keyClick(pane.table, Qt.Key.Key_V)
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        with qtbot.waitSignal(pane.entry_actions.recall_requested):
+            QTest.keyClick(pane.table, key, Qt.KeyboardModifier.ShiftModifier)
+    assert pane.preview.recall_button.toolTip().endswith("(Shift+Enter)")
 
 
 async def test_damage_appears_in_table_and_preview(qtbot: QtBot, scope: TaskScope) -> None:

@@ -159,6 +159,13 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with qtbot.assertNotEmitted(pane.action_triggered):
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
+    pane.keys.use({"context_pin": ("Ctrl+J",), "context_text": ("P",)})
+    pane.requests.setCurrentIndex(pane.requests.model().index(rows["output"], 0))
+    with qtbot.waitSignal(pane.action_triggered) as blocker:
+        QTest.keyClick(pane.requests, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+    assert blocker.args[0] == "pin"
+    with qtbot.waitSignal(pane.row_text_requested):
+        QTest.keyClick(pane.requests, Qt.Key.Key_P)
 
 
 def test_the_buttons_of_a_row_leave_its_name_and_tokens_in_sight(pane: Inspector) -> None:
@@ -191,7 +198,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
         menu.close()
         menu.deleteLater()
         QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
-    text = "Show sent text"
+    text = "Show sent text\tSpace"
     assert offered == {
         "pinned": [text, "Show in chat\tEnter", "Unpin\tP"],
         "fold": [text, "Show in chat\tEnter"],

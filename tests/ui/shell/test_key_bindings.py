@@ -1,4 +1,4 @@
-"""Keys of commands: no key is that of two, reserved keys are nobody's, changes apply everywhere at once."""
+"""Keys of commands: none is that of two that meet, reserved ones are nobody's, changes apply at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from PySide6.QtWidgets import QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.actions import SPECS
-from helix_desktop.ui.shell.key_bindings import portable_key, resolve_keys, why_reserved
+from helix_desktop.ui.shell.key_bindings import (
+    DEFAULT_KEYS,
+    PAGES,
+    portable_key,
+    resolve_keys,
+    why_reserved,
+)
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.shortcuts import shortcuts
 
@@ -35,29 +41,46 @@ _KEY = st.sampled_from(
     ]
 )
 _STORED = st.dictionaries(
-    st.sampled_from([*list(SPECS)[:6], "gone"]),
+    st.sampled_from([*list(SPECS)[:6], "cache_pin", "cache_trash", "session_pin", "gone"]),
     st.one_of(st.lists(_KEY, max_size=3), _KEY, st.integers()),
     max_size=6,
 )
 
 
 @given(_STORED)
-def test_no_key_is_that_of_two_commands(stored: dict[str, object]) -> None:
+def test_no_key_is_that_of_two_commands_that_meet(stored: dict[str, object]) -> None:
     """Whatever the file has: the user's keys go before defaults, reserved and invalid ones are ignored."""
     keys = resolve_keys(stored)
-    every = [key for own in keys.values() for key in own]
-    assert len(every) == len(set(every))
-    assert not any(map(why_reserved, every))
-    assert keys.keys() == SPECS.keys()
+    of_window = [key for command in SPECS for key in keys[command]]
+    for page in PAGES:
+        together = [*of_window, *(key for command in page.commands for key in keys[command])]
+        assert len(together) == len(set(together))
+    assert not any(why_reserved(key, command) for command, own in keys.items() for key in own)
+    assert keys.keys() == DEFAULT_KEYS.keys()
 
 
 def test_defaults_are_portable_and_free() -> None:
-    defaults = {key for spec in SPECS.values() for key in spec.keys}
+    defaults = {key for keys in DEFAULT_KEYS.values() for key in keys}
     assert {portable_key(key) for key in defaults} == defaults
-    assert resolve_keys({}) == {command: spec.keys for command, spec in SPECS.items()}
+    assert resolve_keys({}) == DEFAULT_KEYS
     hints = {spec.display_shortcut for spec in SPECS.values()} - {"", "Esc Esc"}
-    for key in (*hints, "A", "Shift+A", "Up", "Tab", "Esc", "Return", "Alt+F", "Ctrl+A", "Ctrl+S"):
-        assert why_reserved(portable_key(key)), key
+    everywhere = (
+        *(hints - {"Ctrl+Shift+Enter"}),
+        "Up",
+        "Tab",
+        "Esc",
+        "Return",
+        "Alt+F",
+        "Ctrl+A",
+        "F7",
+        "Ctrl+Space",
+    )
+    for key in (*everywhere, *hints, "A", "Shift+A", "Space", "Del", "Ctrl+Return"):
+        assert why_reserved(portable_key(key), "find"), key
+    for key in everywhere:
+        assert why_reserved(portable_key(key), "cache_pin"), key
+    for key in ("A", "Shift+A", "Space", "Del", "Ctrl+Return", "F9", "Ctrl+J"):
+        assert not why_reserved(portable_key(key), "cache_pin"), key
 
 
 def test_what_is_not_understood_is_logged_and_stays(
@@ -88,10 +111,28 @@ def test_changed_keys_apply_at_once(qtbot: QtBot, window: MainWindow) -> None:
     assert commands.switch_workspace.shortcuts() == []
     tips = {button.toolTip() for button in window.sidebar.findChildren(QToolButton)}
     assert "New session (Ctrl+K)" in tips
-    lines = dict(shortcuts(commands))
+    lines = dict(shortcuts(commands, window.key_bindings))
     assert lines["New session"] == "Ctrl+K"
     assert "Go to" not in lines
     assert "Ctrl+N" not in {label.text() for label in guide.findChildren(QLabel) if label.isVisible()}
     window.key_bindings.change("cut", ("Ctrl+Alt+X",))
     assert commands.cut.text() == "Cut"
-    assert dict(shortcuts(commands))["Cut"] == "Ctrl+Alt+X, Ctrl+X"
+    assert dict(shortcuts(commands, window.key_bindings))["Cut"] == "Ctrl+Alt+X, Ctrl+X"
+
+
+def test_two_pages_can_have_one_key_and_the_window_takes_it_from_both(window: MainWindow) -> None:
+    bindings = window.key_bindings
+    bindings.change("cache_pin", ("X",))
+    bindings.change("session_pin", ("X",))
+    assert (bindings.keys("cache_pin"), bindings.keys("session_pin")) == (("X",), ("X",))
+    bindings.change("cache_verify", ("X",))
+    assert bindings.keys("cache_pin") == ()
+    assert bindings.keys("session_pin") == ("X",)
+    bindings.change("cache_pin", ("Ctrl+J",))
+    bindings.change("session_pin", ("Ctrl+J",))
+    assert set(bindings.owners("find", ("Ctrl+J",))) == {"cache_pin", "session_pin"}
+    bindings.change("find", ("Ctrl+J",))
+    assert bindings.keys("cache_pin") == bindings.keys("session_pin") == ()
+    lines = dict(shortcuts(window.commands, bindings))
+    assert lines["Cache: Verify"] == "X"
+    assert "Cache: Pin or unpin" not in lines

@@ -166,6 +166,22 @@ def test_a_session_is_pinned_and_archived_by_key_and_the_list_stays_where_it_was
     assert view.currentIndex() == view.index_of("a")
 
 
+def test_the_keys_of_the_list_can_be_changed(qtbot: QtBot, sidebar: Sidebar) -> None:
+    view = sidebar.session_list
+    view.setCurrentIndex(view.index_of("b"))
+    view.keys.use({"session_pin": ("A",), "session_archive": ("Shift+Z", "F9"), "session_trash": ()})
+    texts = [action.text() for action in view.menu_for(view.index_of("b")).actions()]
+    assert texts[-5:] == ["", "Pin\tA", "Archive\tShift+Z", "", "Move to trash"]
+    view.setCurrentIndex(view.index_of("b"))
+    with qtbot.waitSignal(sidebar.session_pin_requested) as pin:
+        QTest.keyClick(view, Qt.Key.Key_A)
+    assert pin.args == ["b", True]
+    with qtbot.assertNotEmitted(sidebar.session_deleted):
+        QTest.keyClick(view, Qt.Key.Key_Delete)
+    with qtbot.waitSignal(sidebar.session_archive_requested):
+        QTest.keyClick(view, Qt.Key.Key_F9)
+
+
 def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.search.setFocus()
     QTest.keyClicks(sidebar.search, "NOTES rel")

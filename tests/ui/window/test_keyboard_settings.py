@@ -10,13 +10,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.ui.shell.actions import SPECS
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
-_CTRL = Qt.KeyboardModifier.ControlModifier
+_CTRL, _PLAIN = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
 
 
 async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) -> None:
@@ -96,3 +97,35 @@ async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(
         rig.window.commands.previous_message.trigger()
         assert rig.window.page() == "chat"
         assert view.chat_viewport.scroll_layout.position < places[1]
+
+
+async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path: Path) -> None:
+    """A page that is open has the new key at once: in its list, its menu, its tooltips and the guide."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.settings.show("keyboard")
+        page, bindings = rig.wiring.settings.dialog.keyboard, rig.window.key_bindings
+        await until(lambda: find_buttons(page, "keys:cache_pin"), "the commands")
+
+        def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _PLAIN) -> str:
+            button = find_button(page, f"keys:{command}")
+            button.click()
+            QTest.keyClick(button, key, modifiers)
+            return "" if page.notice.isHidden() else page.notice.text.text()
+
+        assert record("cache_recall_part", Qt.Key.Key_V) == "V is used by Cache: Verify"
+        press(page, "replace_keys")
+        assert bindings.keys("cache_verify") == ()
+        assert record("cache_verify", Qt.Key.Key_Down) == "Down moves in lists."
+        press(page, "cancel_keys")
+        assert record("cache_verify", Qt.Key.Key_Delete) == "Del is used by Cache: Move to trash"
+        press(page, "cancel_keys")
+        assert record("session_archive", Qt.Key.Key_Y) == ""
+        assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
+        cache = rig.views.cache
+        assert cache.preview.part_button.toolTip() == "Recall a part… (V)"
+        assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare"
+        assert cache.keys.shown_key("cache_recall_part") == "V"
+        assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"
+        assert rig.views.inspector.keys.shown_key("context_pin") == native_key("Ctrl+J")
+        press(page, "reset_all_keys")
+        assert cache.preview.part_button.toolTip() == "Recall a part… (R)"

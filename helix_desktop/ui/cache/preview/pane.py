@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.system.clock import ClockMs, wall_clock_ms
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
 from helix_desktop.ui.cache.preview.entry_content import EntryContent
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
@@ -18,6 +18,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -46,9 +47,10 @@ class Preview(Themed, QWidget):
     verify_requested = Signal(str)
     export_requested = Signal(str)
 
-    def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, start: StartCoroutine, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
-        self._clock = clock
+        self._clock, self._keys = clock, keys
+        self._is_quick_look = False
         self._state: PreviewState | None = None
         self._lines = (0, 0)
         self.content = EntryContent(start, clock)
@@ -65,6 +67,8 @@ class Preview(Themed, QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(content)
         self.content.text.lines_selected.connect(self._on_lines_selected)
+        self._keys.changed.connect(self._update_tips)
+        self._update_tips()
         MinuteClock(self).ticked.connect(self._update_facts)
 
     @property
@@ -119,7 +123,22 @@ class Preview(Themed, QWidget):
     def show_as_quick_look(self, on: bool) -> None:
         """Say by the button whether it covers the list."""
         self.quick_look_button.set_icon("minimize-2" if on else "maximize-2")
-        self.quick_look_button.set_tip(tr("Close quick look (Esc)") if on else tr("Quick look (Space)"))
+        self._is_quick_look = on
+        self._update_tips()
+
+    def _update_tips(self) -> None:
+        """Say by which keys the buttons can be pressed."""
+        self.verify_button.setToolTip(
+            self._keys.tip("cache_verify", tr("Compute the SHA-256 again and compare"))
+        )
+        self.export_button.setToolTip(self._keys.tip("cache_save", tr("Save the exact bytes to a file")))
+        self.part_button.set_tip(self._keys.tip("cache_recall_part", tr("Recall a part…")))
+        self.quick_look_button.set_tip(
+            tr("Close quick look (Esc)")
+            if self._is_quick_look
+            else self._keys.tip("cache_quick_look", tr("Quick look"))
+        )
+        self._update_recall_button()
 
     def copy_digest(self) -> None:
         """Put the digest on the clipboard."""
@@ -164,15 +183,13 @@ class Preview(Themed, QWidget):
         self.verified.is_fixed_width = True
         self.recall_button = PushButton("", "primary", "corner-down-left", name="recall")
         self.verify_button = PushButton("", "", "shield-check", name="verify")
-        self.verify_button.setToolTip(tr("Compute the SHA-256 again and compare (V)"))
         self.verify_button.setAccessibleName(tr("Verify"))
         self.export_button = PushButton("", "", "download", name="save_as")
-        self.export_button.setToolTip(tr("Save the exact bytes to a file (Ctrl+S)"))
         self.export_button.setAccessibleName(tr("Save as…"))
-        self.part_button = IconButton("text-search", tr("Recall a part… (R)"), px=15, edge=30)
+        self.part_button = IconButton("text-search", "", px=15, edge=30)
         self.part_button.setObjectName("recall_part")
         self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
-        self.quick_look_button = IconButton("maximize-2", tr("Quick look (Space)"), px=14, edge=26)
+        self.quick_look_button = IconButton("maximize-2", "", px=14, edge=26)
         self.quick_look_button.setObjectName("quick_look")
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -239,7 +256,8 @@ class Preview(Themed, QWidget):
             return
         words, cost = self._recall_texts()
         self.recall_button.setAccessibleName(f"{words}, {cost}")
-        self.recall_button.setToolTip(f"{words} · {cost}\n{tr('Adds it to the next message (Ctrl+Enter)')}")
+        adds = self._keys.tip("cache_recall", tr("Adds it to the next message"))
+        self.recall_button.setToolTip(f"{words} · {cost}\n{adds}")
         for button in (self.recall_button, self.part_button):
             button.setEnabled(self._state.data is not None)
         self._fit()

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.table import CacheTable
+from helix_desktop.ui.design.page_keys import PageKeys
 
 _Key = Qt.Key
 _STEPS = {_Key.Key_Up: -1, _Key.Key_Down: 1}
@@ -19,17 +20,22 @@ _TO_THE_CONTENT = (_Key.Key_PageUp, _Key.Key_PageDown, _Key.Key_Home, _Key.Key_E
 class QuickLook(QObject):
     """Gives the preview all the room of the browser, and takes it back.
 
-    Space and Esc close it, Up and Down go to another entry; while the keyboard is in the content
+    Its own key and Esc close it, Up and Down go to another entry; while the keyboard is in the content
     they do with Alt.
     """
 
     def __init__(
-        self, splitter: QSplitter, table: CacheTable, preview: Preview, covered: Sequence[QWidget]
+        self,
+        splitter: QSplitter,
+        table: CacheTable,
+        preview: Preview,
+        keys: PageKeys,
+        covered: Sequence[QWidget],
     ) -> None:
         """`splitter` holds the list and the preview; `covered` is what stands above the preview."""
         super().__init__(splitter)
         self._splitter, self._table, self._preview = splitter, table, preview
-        self._covered = covered
+        self._covered, self._keys = covered, keys
         self._sizes: Sequence[int] = ()
         self.is_open = False
         content = preview.content
@@ -69,7 +75,8 @@ class QuickLook(QObject):
             return False
         key, modifiers = _Key(event.key()), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         of_preview = watched is self._preview
-        if key in (_Key.Key_Space, _Key.Key_Escape) and not modifiers:
+        is_own_key = self._keys.command_of(event) == "cache_quick_look"
+        if is_own_key or (key is _Key.Key_Escape and not modifiers):
             if not event.isAutoRepeat():
                 self.close()
             return True

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import string
-
-from PySide6.QtCore import QEvent, QKeyCombination, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.page_keys import pressed_key
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.words.translation import Translator
@@ -16,7 +15,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Settings: Keyboard")
 
 _Key = Qt.Key
-_ASCII_SIGNS = frozenset(map(ord, string.punctuation))  # their codes are those of Qt's keys
 _MODIFIER_KEYS = frozenset(
     {
         _Key.Key_Control, _Key.Key_Shift, _Key.Key_Alt, _Key.Key_Meta, _Key.Key_AltGr, _Key.Key_CapsLock,
@@ -88,10 +86,7 @@ class KeyRecorder(PushButton):
         self.setChecked(False)
         if not modifiers and key == _Key.Key_Escape:
             return
-        if not modifiers and key in {_Key.Key_Backspace, _Key.Key_Delete}:
+        if not modifiers and key == _Key.Key_Backspace:
             self.removed.emit()
             return
-        if key in _ASCII_SIGNS:
-            modifiers &= ~Qt.KeyboardModifier.ShiftModifier  # Shift made the sign: Ctrl+?, not Ctrl+Shift+?
-        chord = QKeySequence(QKeyCombination(modifiers, _Key(key)))
-        self.recorded.emit(chord.toString(QKeySequence.SequenceFormat.PortableText))
+        self.recorded.emit(pressed_key(event))

@@ -139,7 +139,7 @@ class KeyboardPage(QWidget):
 
     def _scrolling_list(self) -> QWidget:
         fixed = tr(
-            "Keys inside a page or a list, such as P in the cache, and keys that edit text can't be changed."
+            "Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed."
         )
         inner = QWidget()
         inner.setObjectName("page")

@@ -10,8 +10,10 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QListView, QMenu
 
+from helix_desktop.ui.design.page_keys import PageKeys, pressed_key
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.shell.sidebar.commands import SESSION_COMMANDS
 from helix_desktop.ui.shell.sidebar.session_delegate import SessionDelegate
 from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, SessionModel
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem
@@ -19,11 +21,11 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-_RENAME_KEY, _PIN_KEY, _ARCHIVE_KEY, _DELETE_KEY = "F2", "P", "A", "Del"
+_RENAME_KEY = "F2"
 
 
 class SessionList(Themed, QListView):
-    """Click or Enter opens a session, F2 renames it, P pins it, A archives it, Del deletes it.
+    """Click or Enter opens a session, F2 renames it, `keys` have the others.
 
     Ctrl+Z restores the one that was deleted last. What is typed while a
     session is being opened is for it: see `take_typed_text`.
@@ -50,6 +52,7 @@ class SessionList(Themed, QListView):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
+        self.keys = PageKeys(SESSION_COMMANDS, self)
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
         self._sessions_model = SessionModel(self)
@@ -161,13 +164,18 @@ class SessionList(Themed, QListView):
             menu.addSeparator()
             pin = tr("Unpin") if item.place.pinned else tr("Pin")
             archive = tr("Unarchive") if item.place.archived else tr("Archive")
-            menu.addAction(f"{pin}\t{_PIN_KEY}", lambda: self._pin(index)).setObjectName("pin")
-            menu.addAction(f"{archive}\t{_ARCHIVE_KEY}", lambda: self._archive(index)).setObjectName(
-                "archive"
-            )
+            trash = tr("Move to trash")
+            menu.addAction(self._with_key(pin, "session_pin"), lambda: self._pin(index)).setObjectName("pin")
+            menu.addAction(
+                self._with_key(archive, "session_archive"), lambda: self._archive(index)
+            ).setObjectName("archive")
             menu.addSeparator()
-            menu.addAction(f"{tr('Move to trash')}\t{_DELETE_KEY}", lambda: self._delete(index))
+            menu.addAction(self._with_key(trash, "session_trash"), lambda: self._delete(index))
         return menu
+
+    def _with_key(self, words: str, command: str) -> str:
+        """Return the words of a menu entry with its key, if it has one."""
+        return "\t".join(filter(None, (words, self.keys.shown_key(command))))
 
     def event(self, event: QEvent) -> bool:
         """Keep the key that renames the current row from the window, where it renames the open session."""
@@ -185,25 +193,23 @@ class SessionList(Themed, QListView):
         if event.matches(QKeySequence.StandardKey.Undo) and not is_renaming:
             self.undo_requested.emit()
             return
-        if is_renaming or not index.isValid() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+        if is_renaming or not index.isValid() or not self._do(event, index):
             super().keyPressEvent(event)
-            return
+
+    def _do(self, event: QKeyEvent, index: QModelIndex) -> bool:
+        """Do what a key says with a row; return False if it says nothing."""
         is_heading = isinstance(index.data(ITEM_ROLE), str)
-        match event.key():
-            case Qt.Key.Key_Left | Qt.Key.Key_Right if is_heading:
-                self._fold(is_folded=event.key() == Qt.Key.Key_Left)
-            case Qt.Key.Key_Space if is_heading:
-                self._select(index)
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self._select(index)
-            case Qt.Key.Key_P if not is_heading:
-                self._pin(index)
-            case Qt.Key.Key_A if not is_heading:
-                self._archive(index)
-            case Qt.Key.Key_Delete:
-                self._delete(index)
-            case _:
-                super().keyPressEvent(event)
+        command, pressed = self.keys.command_of(event), pressed_key(event)
+        actions = {"session_pin": self._pin, "session_archive": self._archive, "session_trash": self._delete}
+        if is_heading and pressed in ("Left", "Right"):
+            self._fold(is_folded=pressed == "Left")
+        elif pressed == "Return" or (is_heading and pressed == "Space"):
+            self._select(index)
+        elif command and not is_heading:
+            actions[command](index)
+        else:
+            return False
+        return True
 
     def _hold(self, event: QKeyEvent) -> bool:
         """Keep what is typed for the session that is being opened; False for keys that type nothing."""

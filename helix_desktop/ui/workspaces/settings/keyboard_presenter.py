@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import msgspec
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
+from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.keyboard.page import CommandGroup, CommandKeys, KeyboardPage
 from helix_desktop.ui.shell.actions import SPECS
-from helix_desktop.ui.shell.key_bindings import KeyBindings, native_key, why_reserved
+from helix_desktop.ui.shell.key_bindings import DEFAULT_KEYS, PAGES, KeyBindings, command_title, why_reserved
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.switcher.commands import command_text
 from helix_desktop.words.translation import Translator, translate
@@ -39,7 +39,7 @@ class KeyboardPresenter(QObject):
         self._page = page
         page.keys_recorded.connect(lambda command, keys: self._assign(command, (keys,)))
         page.keys_removed.connect(lambda command: self._assign(command, ()))
-        page.reset_requested.connect(lambda command: self._assign(command, SPECS[command].keys))
+        page.reset_requested.connect(lambda command: self._assign(command, DEFAULT_KEYS[command]))
         page.reset_all_requested.connect(self._reset_all)
         page.replace_confirmed.connect(self._replace)
         page.undo_requested.connect(self._undo)
@@ -55,13 +55,13 @@ class KeyboardPresenter(QObject):
         if self._page is None:
             return
         names = ", ".join(map(native_key, keys))
-        reason = next(filter(None, map(why_reserved, keys)), "")
+        reason = next(filter(None, (why_reserved(key, command) for key in keys)), "")
         owners = self._bindings.owners(command, keys)
         if reason:
             self._page.show_refusal(command, reason)
         elif owners:
             self._waiting = command, keys
-            commands = ", ".join(translate(SPECS[owner].text) for owner in owners)
+            commands = ", ".join(map(command_title, owners))
             self._page.show_conflict(command, tr("{keys} is used by {command}", keys=names, command=commands))
         elif keys != self._bindings.keys(command):
             self._change(command, keys)
@@ -75,7 +75,7 @@ class KeyboardPresenter(QObject):
     def _change(self, command: str, keys: tuple[str, ...]) -> None:
         self._previous = self._bindings.stored
         self._bindings.change(command, keys)
-        title, names = translate(SPECS[command].text).rstrip("…"), ", ".join(map(native_key, keys))
+        title, names = command_title(command).rstrip("…"), ", ".join(map(native_key, keys))
         self._save(
             tr("{command}: now {keys}", command=title, keys=names)
             if keys
@@ -101,16 +101,24 @@ class KeyboardPresenter(QObject):
 
 
 def command_groups(window: MainWindow) -> Iterator[CommandGroup]:
-    """Yield the commands of each menu of a window with their keys."""
+    """Yield the commands of each menu of a window with their keys, then those of each page."""
+    bindings = window.key_bindings
     for top in window.menuBar().actions():
         menu = top.menu()
         actions = menu.actions() if isinstance(menu, QMenu) else ()
-        entries = (_entry(window.key_bindings, action) for action in actions if action.objectName() in SPECS)
+        entries = (
+            _entry(bindings, action.objectName(), command_text(action))
+            for action in actions
+            if action.objectName() in SPECS
+        )
         yield CommandGroup(command_text(top), tuple(entries))
+    for page in PAGES:
+        title = tr("In {page}", page=translate(page.title))
+        entries = (_entry(bindings, name, translate(own.text)) for name, own in page.commands.items())
+        yield CommandGroup(title, tuple(entries))
 
 
-def _entry(bindings: KeyBindings, action: QAction) -> CommandKeys:
-    command = action.objectName()
+def _entry(bindings: KeyBindings, command: str, title: str) -> CommandKeys:
     keys = ", ".join(map(native_key, bindings.keys(command)))
-    fixed = native_key(SPECS[command].display_shortcut)
-    return CommandKeys(command, command_text(action), keys, fixed, bindings.is_changed(command))
+    fixed = native_key(SPECS[command].display_shortcut) if command in SPECS else ""
+    return CommandKeys(command, title, keys, fixed, bindings.is_changed(command))
