@@ -14,6 +14,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.replay.policy.first_pictures import FirstPictures
 from helix_desktop.replay.policy.messages import (
     AddEvents,
     EffectDone,
@@ -63,6 +64,7 @@ class PolicyReplayWorker:
         self._ending: asyncio.Task[None] | None = None
         self._log: Sequence[RecordedEvent] = ()
         self._facts: SessionFacts | None = None
+        self._first_pictures: FirstPictures | None = None
         self._sent = 0  # events of the log that the process has
         self._is_open = False  # True if the process has the session's facts
         self._is_closed = self._stays_ready = False
@@ -88,6 +90,14 @@ class PolicyReplayWorker:
             self._is_open, self._sent = False, 0
         self._log, self._facts = tuple(log), facts
         await self._send()
+
+    async def first_picture(
+        self, log: Sequence[RecordedEvent], facts: SessionFacts, policy: ContextPolicy
+    ) -> PolicyReplay:
+        """Return an approximate picture of a session that was not given to it yet; needs no process."""
+        if self._first_pictures is None or not self._first_pictures.continues_to(log, facts):
+            self._first_pictures = FirstPictures(facts)
+        return await asyncio.to_thread(self._first_pictures.picture, log, policy)
 
     async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield pictures of a policy (its numbers as set, not scaled), of which more and more is exact.
@@ -261,7 +271,7 @@ class PolicyReplayWorker:
             self._idle.cancel()
         for number, replies in self._waiting.items():
             replies.put_nowait(ReplayEnded(number))
-        self._is_closed, self._log = True, ()
+        self._is_closed, self._log, self._first_pictures = True, (), None
         async with self._sending:
             await self._end()
         pending = [task for task in (self._reader, self._ending) if task is not None]

@@ -42,6 +42,12 @@ class ScriptedReplays:
         if self.fails:
             raise HelixError(verbatim("The session can't be replayed."), verbatim("No memory."))
 
+    async def first_picture(
+        self, log: Sequence[RecordedEvent], facts: SessionFacts, policy: ContextPolicy
+    ) -> PolicyReplay:
+        """Return the same approximate picture as `replay` does first."""
+        return sample_replay(1_000 * policy.protect_steps, 13, is_exact=False)
+
     async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield an approximate picture, and the exact one when it may."""
         self.policies.append(policy)

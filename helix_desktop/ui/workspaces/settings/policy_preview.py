@@ -40,6 +40,12 @@ class ReplayWorker(Protocol):
         """Take a session as it is now. Raises HelixError."""
         ...
 
+    async def first_picture(
+        self, log: Sequence[RecordedEvent], facts: SessionFacts, policy: ContextPolicy
+    ) -> PolicyReplay:
+        """Return an approximate picture of a session that it was not given yet."""
+        ...
+
     def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield a first, approximate picture, then the exact one; a later call ends it. Raises HelixError."""
         ...
@@ -183,10 +189,7 @@ class PolicyPreview:
         try:
             replays = self._replays = self._replays or self._create_replays()
             if self._loaded != self._present():
-                self._cache.clear()
-                present = self._present()
-                await replays.load(conversation.session.log, facts_of(conversation.window))
-                self._loaded = present
+                await self._load(replays, conversation, compared)
             for policy in compared:
                 if policy not in self._cache:
                     await self._replay(replays, policy, is_first=True)
@@ -204,6 +207,18 @@ class PolicyPreview:
             self._loaded = ("", "", 0)
             self._show("failed", tr("This session can't be replayed. See the log for details."))
             raise
+
+    async def _load(
+        self, replays: ReplayWorker, conversation: Conversation, compared: Sequence[ContextPolicy]
+    ) -> None:
+        """Give the session as it is now to the process, and show first pictures meanwhile."""
+        self._cache.clear()
+        present, log, facts = self._present(), conversation.session.log, facts_of(conversation.window)
+        for policy in compared:
+            self._cache[policy] = await replays.first_picture(log, facts, policy)
+            self._show("busy")
+        await replays.load(log, facts)
+        self._loaded = present
 
     async def _replay(self, replays: ReplayWorker, policy: ContextPolicy, *, is_first: bool = False) -> None:
         """Compute the exact replay of a policy, or its first picture only, and show each picture of it."""

@@ -15,6 +15,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.messages import (
     AddEvents,
     OpenSession,
@@ -24,6 +25,7 @@ from helix_desktop.replay.policy.messages import (
     decode_reply,
     encode,
 )
+from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy.worker_process import _Server
@@ -33,7 +35,7 @@ from tests.support.policy_replay import replay_policy
 
 USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
 MODEL = ModelInfo("test", "small", 12_000, reserve=0)
-FACTS = SessionFacts(MODEL, 100)
+FACTS, OTHER_FACTS = SessionFacts(MODEL, 100), SessionFacts(MODEL, 900)
 CHANGED = {name: replace(PROFILES[name], ledger_tokens=500) for name in ("lean", "classic")}
 """Profiles with a change of the user's: they are not replayed ahead."""
 
@@ -75,6 +77,20 @@ async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_
         await worker.close()
     assert not worker.is_running
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_first_picture_needs_no_process_and_is_that_of_the_process() -> None:
+    """Also of a session that went on, and of another one after it."""
+    worker, log = PolicyReplayWorker(), log_of(40)
+    try:
+        for part, facts in ((log[:40], FACTS), (log, FACTS), (log_of(7), FACTS), (log_of(7), OTHER_FACTS)):
+            session = SessionReplay(facts, LineTokenCounter.bundled())
+            session.add(part)
+            for policy in (PROFILES["lean"], CHANGED["classic"]):
+                assert await worker.first_picture(part, facts, policy) == session.approximate(policy)
+        assert not worker.is_running
+    finally:
+        await worker.close()
 
 
 async def test_a_session_whose_loading_was_called_off_is_replayed_once_and_whole() -> None:
