@@ -7,6 +7,7 @@ of the prefixes here with what follows it.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -46,7 +47,10 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
         command_names = ", ".join(name for name in commands if name != OPEN_COMMAND)
         raise InvalidInput(
             text("Unknown command or file: '{argument}'.", argument=escape_hidden_name(argv[index])),
-            text("It must be a command, an exported workspace ({suffix}) or a helix: link.", suffix=SUFFIX),
+            text(
+                "It must be a command, a folder, an exported workspace ({suffix}) or a helix: link.",
+                suffix=SUFFIX,
+            ),
             text("Commands: {commands}.", commands=command_names),
         )
     return [*argv[:index], OPEN_COMMAND, *argv[index:]]
@@ -78,9 +82,11 @@ def is_option(argument: str, options: Collection[str]) -> bool:
 
 
 def _is_target(argument: str) -> bool:
-    """Return True if an argument looks like a link, a `file:` URL, or an exported workspace."""
+    """Return True if an argument is a folder, or looks like a link, a `file:` URL or an exported one."""
     lowered = argument.lower()
-    return is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(SUFFIX)
+    if is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(SUFFIX):
+        return True
+    return os.path.isdir(argument)
 
 
 def parse_target(argument: str) -> str:
@@ -97,6 +103,8 @@ def parse_target(argument: str) -> str:
         _path_from_uri(argument) if argument.lower().startswith(_FILE_SCHEME) else Path(argument)
     )
     if path.suffix.lower() != SUFFIX:
+        if os.path.isdir(path):
+            return str(path)
         raise InvalidInput(
             text("{path} can't be imported.", path=str(path)),
             text("The name of an exported workspace must end in {suffix}.", suffix=SUFFIX),

@@ -107,7 +107,8 @@ def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
         prog="helix-desktop",
         description=tr(
             "Manage the context of an AI coding agent, and see what is in it. Without a command, the window "
-            "opens. Instead of a command, TARGET can be an exported workspace ({file}) or a link ({link}).",
+            "opens. Instead of a command, TARGET can be a folder, an exported workspace ({file}) or a link "
+            "({link}).",
             file="FILE.helix",
             link="helix:…",
         ),

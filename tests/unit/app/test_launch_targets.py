@@ -57,10 +57,22 @@ def test_other_arguments_stay_unchanged(args: list[str]) -> None:
     assert with_open_command(args, COMMANDS) == args
 
 
-@pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", ".", ""])
+@pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", "no-folder/", ""])
 def test_anything_else_is_refused(word: str) -> None:
     with pytest.raises(InvalidInput, match="Unknown command or file"):
         with_open_command([word], COMMANDS)
+
+
+def test_a_folder_is_opened_unless_a_command_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("project", "run"):
+        (tmp_path / name).mkdir()
+    assert with_open_command(["project"], COMMANDS) == [OPEN_COMMAND, "project"]
+    assert with_open_command(["run"], COMMANDS) == ["run"]
+    for argument, folder in ((".", tmp_path), ("project", tmp_path / "project"), ("./run", tmp_path / "run")):
+        assert parse_target(argument) == parse_target(folder.as_uri()) == str(folder)
 
 
 def test_a_folder_with_that_suffix_is_not_an_exported_workspace(tmp_path: Path) -> None:
