@@ -32,6 +32,7 @@ from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
+from helix_desktop.services.closed_sessions import ClosedSessions
 from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.git.checkouts import GitCheckouts
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
@@ -113,6 +114,7 @@ class AppServices:
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
+        self.closed_sessions = ClosedSessions(self.registry, self.borrow_store, self._workspaces.__contains__)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
 
     async def save_settings(self, settings: Settings) -> None:
@@ -351,6 +353,7 @@ class AppServices:
     async def close(self) -> None:
         """Close every workspace, and the models' connections."""
         await self.git.close()
+        await self.closed_sessions.release()
         for workspace_id in tuple(self._workspaces):
             await self.close_workspace(workspace_id)
         await self.cache_endpoints.close()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 
@@ -13,10 +11,9 @@ from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidI
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
+from helix_desktop.services.lazy_store import BorrowStore
 from helix_desktop.store.archive.archive_format import file_name, refused_write
 from helix_desktop.store.archive.reader import read_info
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably
 from helix_desktop.words.session_markdown import session_markdown
@@ -24,9 +21,6 @@ from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 text = TextContext("Services")
-
-BorrowStore = Callable[[str], AbstractAsyncContextManager[SharedStore | RemoteStore]]
-"""The store of a workspace, open as long as it is used."""
 
 
 class BackupService:

@@ -1,6 +1,6 @@
 """A workspace's store, opened when it is needed and closed when nobody has used it for a while.
 
-A program that serves a cache for hours must not keep the window from opening the workspace.
+Who serves a cache for hours, or looks for a session, must not keep the window from opening the workspace.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ IDLE_S = 1.0
 """Seconds until an unused store is closed: less than the window waits for a store that is in use."""
 
 AnyStore = SharedStore | RemoteStore
+BorrowStore = Callable[[str], AbstractAsyncContextManager[AnyStore]]
+"""Returns the store of a workspace by its id, opened for as long as it is used, unless it is open."""
 
 
 class LazyStore:

@@ -6679,7 +6679,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/main.py" />
-            <source>Manage the context of an AI coding agent, and see what is in it. Without a command, the window opens. Instead of a command, TARGET can be an exported workspace ({file}) or a link ({link}).</source>
+            <source>Manage the context of an AI coding agent, and see what is in it. Without a command, the window opens. Instead of a command, TARGET can be a folder, an exported workspace ({file}) or a link ({link}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20291,7 +20291,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
-            <source>It must be a command, an exported workspace ({suffix}) or a helix: link.</source>
+            <source>It must be a command, a folder, an exported workspace ({suffix}) or a helix: link.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23937,6 +23937,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Can't be searched: {names}. Choose one to see why.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/jobs.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
@@ -24345,11 +24350,6 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Normal text size</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
-            <source>Not searched because not open: {names}. Choose one to open it.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import secrets
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from helix_desktop import __version__
@@ -16,13 +14,11 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.services.app_command import app_command
 from helix_desktop.services.cache_server.config_snippets import SharingState
-from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
+from helix_desktop.services.lazy_store import BorrowStore, LazyStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import WorkspaceRegistry
-
-BorrowStore = Callable[[str], AbstractAsyncContextManager[AnyStore]]
 
 
 class CacheEndpoints:

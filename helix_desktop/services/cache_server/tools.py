@@ -7,7 +7,7 @@ from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFa
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import CountTokens, ToolResult
-from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
+from helix_desktop.services.lazy_store import AnyStore, LazyStore
 from helix_desktop.tools.workspace_tools import cache_tool_specs, create_cache_tools
 
 CACHE_SERVER_SESSION = "mcp"

@@ -169,7 +169,6 @@ class SidebarPresenter(QObject):
             name=record.name,
             path=record.path,
             active=record.id == self._active_workspace.id,
-            is_open=record.id in self._services.open_workspaces,
             badge=_badge(self._services.open_workspaces.get(record.id), record),
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),

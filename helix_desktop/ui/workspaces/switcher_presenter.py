@@ -1,10 +1,11 @@
-"""Fills the switcher with the sessions of open workspaces, finds messages in them, and goes where it says."""
+"""Fills the switcher with the sessions of all workspaces, finds messages in them, and goes where it says."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing, suppress
 from datetime import datetime
 
 from PySide6.QtCore import QObject
@@ -44,7 +45,9 @@ class SwitcherPresenter(QObject):
         self._services, self._switcher = context.services, context.window.switcher
         self._workspace_controller = workspace_controller
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
+        self._async_actions = context.async_actions
         self._search = RunningMessageSearch(context.async_actions, MessageSearch)
+        self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
         switcher, start = self._switcher, context.async_actions.start
         switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
         switcher.closed.connect(self._forget)
@@ -63,17 +66,40 @@ class SwitcherPresenter(QObject):
         )
 
     async def _show_sessions(self) -> None:
-        """List the sessions of all open workspaces, last used first."""
+        """List the sessions of all workspaces: those of open ones at once, the others a moment later."""
         listed: list[SearchedSession] = []
         for workspace in list(self._services.open_workspaces.values()):
             with suppress(StoreError):  # it says so itself
                 listed += await searched_sessions(workspace)
-        listed.sort(key=lambda session: session.summary.updated, reverse=True)
-        self._sessions = {(session.workspace_id, session.summary.id): session for session in listed}
+        self._list(listed)
+        if self._listing is not None:
+            self._listing.cancel()
+        self._listing = self._async_actions.start(self._add_closed(listed), "list closed sessions")
+
+    async def _add_closed(self, listed: Sequence[SearchedSession]) -> None:
+        """List, and search, the sessions of workspaces that are not open, too."""
+        if not self._switcher.isVisible():
+            return
+        found, unread = list(listed), list[str]()
+        async with aclosing(self._services.closed_sessions.list_by_workspace()) as closed:
+            async for name, sessions in closed:
+                if sessions is None:
+                    unread.append(name)
+                else:
+                    found += sessions
+        self._switcher.show_unread(unread)
         if self._switcher.isVisible():
-            self._search.set_sessions(listed)
+            self._list(found)
+            self._switcher.search_again()
+
+    def _list(self, listed: Iterable[SearchedSession]) -> None:
+        """Show and search these sessions, last used first."""
+        newest_first = sorted(listed, key=lambda session: session.summary.updated, reverse=True)
+        self._sessions = {(session.workspace_id, session.summary.id): session for session in newest_first}
+        if self._switcher.isVisible():
+            self._search.set_sessions(newest_first)
         now = datetime.now()
-        self._switcher.show_sessions([self._row(session, now) for session in listed])
+        self._switcher.show_sessions([self._row(session, now) for session in newest_first])
 
     async def _list_again(self) -> None:
         """List and search also what was opened while the switcher is open."""
@@ -118,7 +144,7 @@ class SwitcherPresenter(QObject):
         await self._search.find(
             _MAX_MESSAGES, lambda hits: self._switcher.add_messages(query, self._message_rows(hits))
         )
-        self._switcher.show_searching(False)
+        self._switcher.show_searching(self._listing is not None and not self._listing.done())
 
     def _message_rows(self, hits: Sequence[MessageHit]) -> list[MessageRow]:
         now, rows = datetime.now(), []
@@ -142,9 +168,13 @@ class SwitcherPresenter(QObject):
         return rows
 
     def _forget(self) -> None:
+        if self._listing is not None:
+            self._listing.cancel()
+            self._listing = None
         self._search.stop()
         self._search.forget()
         self._sessions = {}
+        self._async_actions.start(self._services.closed_sessions.release(), "close searched stores")
 
 
 def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:

@@ -447,18 +447,16 @@ def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindo
     assert not switcher.isVisible()
 
 
-def test_a_search_names_the_workspaces_it_does_not_look_into(window: MainWindow) -> None:
-    """Opening one may repair its store, so the switcher opens none to search it."""
+def test_a_search_names_the_workspaces_that_cannot_be_read(window: MainWindow) -> None:
     note = window.switcher.note
-    window.show_workspaces([replace(row, is_open=row.active) for row in WORKSPACES])
-    window.switcher.open()
-    assert "not open" not in note.text()
-    QTest.keyClicks(window.switcher.search, "tide")
-    closed = [row.name for row in WORKSPACES if not row.active]
-    assert closed
-    assert all(name in note.text() for name in closed)
     window.show_workspaces(WORKSPACES)
-    assert "not open" not in note.text()
+    window.switcher.open()
+    window.switcher.show_unread(["one", "two", "three", "four"])
+    assert "searched" not in note.text()
+    QTest.keyClicks(window.switcher.search, "tide")
+    assert note.text() == "Can't be searched: one, two, three, 1 more. Choose one to see why."
+    window.switcher.show_unread(())
+    assert "searched" not in note.text()
 
 
 def test_enter_switches_the_workspace_and_arrows_move_the_selection(qtbot: QtBot, window: MainWindow) -> None:

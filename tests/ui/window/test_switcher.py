@@ -155,3 +155,42 @@ async def test_a_session_opened_while_messages_are_searched_does_not_end_the_sea
         await until(
             lambda: any(text.text() == note for text in sidebar.findChildren(QLabel)), "the end of the search"
         )
+
+
+async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """As after a restart. Only stores are opened, until the panel closes; one that can't be is left out."""
+    async with (
+        ChatServer(replies_in_order(text_reply("The lexer is fixed"), text_reply("Done"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        services = rig.wiring.services
+        closed = await rig.open_folder("first")
+        await rig.use_server(server)
+        await rig.run_turn("Look at the lexer")
+        session_id = rig.conversation.session.id
+        newer = await rig.open_folder("newer")
+        await rig.open_folder("second")
+        await rig.run_turn("Something else")
+        for workspace_id in (closed, newer):
+            await rig.wiring.workspace_controller.close_workspace(workspace_id)
+        version = services.registry.store_folder(newer) / "format"
+        version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
+        switcher = rig.window.switcher
+        rig.window.commands.switch_workspace.trigger()
+        await until(lambda: "Look at the lexer" in lines(switcher), "the session")
+        QTest.keyClicks(switcher.search, "lexer fixed")
+        await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
+        assert not {closed, newer} & services.open_workspaces.keys()
+        assert switcher.note.text() == "Can't be searched: newer. Choose one to see why."
+        press(switcher, Qt.Key.Key_Escape)
+        async with asyncio.timeout(5), services.borrow_store(closed) as store:
+            assert len(await store.sessions()) == 1, "the panel let go of the store"
+        rig.window.commands.search_messages.trigger()
+        QTest.keyClicks(switcher.search, "lexer fixed")
+        await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
+        press(switcher, Qt.Key.Key_Return)
+        await until(lambda: rig.wiring.active_workspace.id == closed, "the closed workspace")
+        await until(lambda: rig.conversation.session.id == session_id, "its session")
+        await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")

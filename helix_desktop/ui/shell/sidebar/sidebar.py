@@ -79,7 +79,7 @@ class Sidebar(QFrame):
     messages_requested = Signal(str)
     """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
     message_search_requested = Signal(str)
-    """The words to find in all messages of all open workspaces."""
+    """The words to find in all messages of all workspaces."""
 
     def __init__(self, actions: WindowActions) -> None:
         """Start without a workspace, and without the session list: see `add_session_list`."""

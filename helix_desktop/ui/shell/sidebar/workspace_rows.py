@@ -34,7 +34,6 @@ class WorkspaceRow:
     badge: WorkspaceBadge = ""
     cache: str = ""  # size of its cache as text, e.g. "2.1 MB"
     git: GitText = NO_GIT
-    is_open: bool = True
 
     def display_color(self) -> str:
         """Return its own color, else one that its id always leads to."""

@@ -29,7 +29,7 @@ tr = Translator("Window")
 _MAX_LINES = 9
 _WIDE_PX = 680
 _GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
-_NAMED_CLOSED = 3  # workspaces that are not open
+_NAMED_UNREAD = 3  # workspaces that are not open
 _PAUSE_MS = 120  # of typing, before messages are searched
 _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
@@ -74,6 +74,7 @@ class Switcher(QuickPicker):
         self._searched_words = ""  # that the messages were found by
         self._is_searching = False
         self._opening: dict[str, str] = {}  # workspaces: id and name
+        self._unread: Sequence[str] = ()  # names of workspaces whose sessions can't be read
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_query()))
         self.search.textChanged.connect(lambda _: self._request_messages())
@@ -96,15 +97,13 @@ class Switcher(QuickPicker):
                 )
             )
             return
-        closed = [row.name for row in self._workspaces if not row.is_open]
-        if not words or prefix == _COMMANDS or not closed:
+        unread = self._unread
+        if not words or prefix == _COMMANDS or not unread:
             self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
             return
-        more = len(closed) - _NAMED_CLOSED
-        names = [*closed[:_NAMED_CLOSED], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
-        self.note.setText(
-            tr("Not searched because not open: {names}. Choose one to open it.", names=", ".join(names))
-        )
+        more = len(unread) - _NAMED_UNREAD
+        names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
+        self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
 
     def open(self) -> None:
         """Appear with what is listed already, and ask for what is new."""
@@ -144,6 +143,11 @@ class Switcher(QuickPicker):
             self._opening[workspace_id] = name
         self._show_note()
         self._show_empty_text()
+
+    def show_unread(self, names: Sequence[str]) -> None:
+        """Say of which workspaces no session can be listed or searched."""
+        self._unread = tuple(names)
+        self._show_note()
 
     def name_of(self, workspace_id: str) -> str:
         """Return the name under which a workspace is listed; empty if it is not."""
