@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from helix_desktop.context.log.transcript import Transcript
@@ -52,8 +52,10 @@ class UsedNames:
         self._read = 0  # texts that were searched for all names so far
         self._calls: list[tuple[int, tuple[str, ...]]] = []  # answers with the names in their arguments
         self._words: set[str] = set()  # by which the names are found
+        self._lone: dict[str, list[str]] = {}  # names of one word and other signs, such as "/tmp"
         self._compounds: dict[tuple[str, ...], list[str]] = {}  # names of more than one word, by their words
-        self._lengths: dict[str, set[int]] = {}  # in words, of such names by their first word
+        # In words, of such names by their last two: paths begin alike, and end each in its own way.
+        self._lengths: dict[tuple[str, ...], set[int]] = {}
         self._compound_words: set[str] = set()  # by which such names are found
         self._in_runs: dict[str, tuple[str, ...]] = {}  # which of them each run of characters has
         self._seqs: dict[str, list[int]] = {}  # the messages that hold a name, ascending
@@ -76,8 +78,11 @@ class UsedNames:
             self._words.add(word)
             if name != word:
                 words = tuple(words_in(name))
-                self._compounds.setdefault(words, []).append(name)
-                self._lengths.setdefault(words[0], set()).add(len(words))
+                if len(words) == 1:
+                    self._lone.setdefault(word, []).append(name)
+                else:
+                    self._compounds.setdefault(words, []).append(name)
+                    self._lengths.setdefault(words[-2:], set()).add(len(words))
                 self._compound_words.add(word)
         if new_names:
             self._in_runs.clear()
@@ -115,11 +120,12 @@ class UsedNames:
         if names is None:
             words = words_in(run)
             candidates = (
-                self._compounds.get(tuple(words[start : start + length]), ())
-                for start, word in enumerate(words)
-                for length in self._lengths.get(word, ())
+                self._compounds.get(tuple(words[max(0, end - length) : end]), ())
+                for end, pair in enumerate(pairwise(words), 2)
+                for length in self._lengths.get(pair, ())
             )
-            found = dict.fromkeys(chain.from_iterable(candidates))
+            lone = (self._lone[word] for word in self._lone.keys() & words)
+            found = dict.fromkeys(chain.from_iterable(chain(lone, candidates)))
             names = self._in_runs[run] = tuple(name for name in found if occurs_in(name, run))
         return names
 
