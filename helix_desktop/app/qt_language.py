@@ -21,6 +21,7 @@ from PySide6.QtCore import (
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, english_fact
 from helix_desktop.words.direction import isolate
+from helix_desktop.words.numbers import format_size
 
 text = TextContext("Start")
 
@@ -52,13 +53,13 @@ class QtLanguage:
         if isinstance(fact, tuple):
             return self._locale.createSeparatedList(list(fact))
         if isinstance(fact, ByteSize):
-            return str(fact).replace(".", self._locale.decimalPoint())
+            return format_size(fact)
         words = english_fact(fact)
         return isolate(words) if self.isolates_facts else words
 
     def show_decimal(self, number: float, digits: int) -> str:
         """Return a number with `digits` digits after the decimal point."""
-        return self._locale.toString(number, "f", digits)
+        return self._locale.toString(float(number), "f", digits)  # a whole one is an int to Python
 
     def read_decimal(self, text: str) -> float:
         """Return a number that a user typed, as the locale or as English writes it. Raises ValueError."""

@@ -18,7 +18,7 @@ from update_texts import LRELEASE
 from helix_desktop.app.qt_language import QtLanguage, load_language
 from helix_desktop.config.languages import find_catalog, unknown_language
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.translatable_text import TextContext, change_facts
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, change_facts
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.help.guide_messages import commands_sections
 from helix_desktop.words.costs import parse_tokens, parse_usd
@@ -127,6 +127,8 @@ def test_numbers_and_dates_follow_the_locale(german: QtLanguage) -> None:
     assert format_tokens(14_600) == "14,6k"
     assert format_percent(0.375) == "37,5 %"
     assert format_size(2_516_582) == "2,4 MB"
+    assert translate(text("{size} or more", size=ByteSize(2_516_582))) == "2,4 MB or more"
+    assert german.show_decimal(1, 2) == "1,00"
     assert format_usd(1_200.5) == "$1.200,50"
     at = int(datetime(2026, 11, 3, 14, 2).timestamp() * 1000)
     assert format_date_and_time(at) == "03.11.26, 14:02"
