@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -116,9 +116,55 @@ def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: Diff
     assert len(view.text.rows) == inline - 1, "it is the user's choice still"
 
 
+def test_lines_break_where_the_view_ends_unless_one_is_too_long_to_be_read(view: DiffView) -> None:
+    """Characters are found where they are drawn, also in the rows below; a resize keeps the first line."""
+    long = " ".join(f"word{number}" for number in range(60))
+    before = "".join(f"{number} {long}\n" for number in range(40))
+    after = before.replace("30 word0", "30 other")
+    view.show_diff(diff_contents(before.encode(), after.encode()), "a.txt")
+    text = view.text
+    for side_by_side in (False, True):
+        view.set_side_by_side(side_by_side)
+        assert text.horizontalScrollBar().maximum() == 0
+        heights = set()
+        for column in (0, 40, 170, 300, len(long)):
+            point = text.point_of(2, column)
+            heights.add(point.y())
+            row, _, found = text._place_at(QPointF(point))
+            assert (row, found) == (2, column)
+        assert len(heights) > 2
+    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=text.point_of(2, 0))
+    QTest.mouseClick(
+        text.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, text.point_of(2, 300)
+    )
+    assert len(text.selected_text) == 300
+    text.verticalScrollBar().setValue(text.verticalScrollBar().maximum() // 2)
+    first = text.page_index
+    view.resize(700, 420)
+    assert abs(text.page_index - first) <= 1
+
+
+def test_the_first_change_is_in_sight_in_a_low_view(view: DiffView) -> None:
+    before = "\n".join(f"line {number}" for number in range(20))
+    view.resize(900, 130)
+    view.show_diff(diff_contents(before.encode(), before.replace("line 4", "line four").encode()), "a.txt")
+    text = view.text
+
+    def is_in_sight() -> bool:
+        start = text.rows.change_starts[0]
+        return text.viewport().rect().contains(text.point_of(start + 1, 0))
+
+    assert is_in_sight()
+    view.resize(900, 110)
+    assert is_in_sight()
+    text.verticalScrollBar().setValue(0)
+    view.resize(900, 120)
+    assert text.verticalScrollBar().value() == 0, "the user has scrolled"
+
+
 def test_what_differs_in_a_long_line_is_in_sight(view: DiffView) -> None:
     """When the diff opens, at the next change, in another layout and at another width."""
-    start, end = "the same words " * 30, " and so on" * 40
+    start, end = "the same words " * 130, " and so on" * 40
     before = f"{start}before{end}\n" + "same\n" * 20 + f"early {end}{end}\n"
     after = before.replace("before", "after").replace("early", "later")
     view.show_diff(diff_contents(before.encode(), after.encode()), "a.txt")
@@ -144,8 +190,8 @@ def test_what_differs_in_a_long_line_is_in_sight(view: DiffView) -> None:
 
 def test_columns_behind_an_emoji_are_where_they_are_drawn(qapp: object) -> None:
     line = LineLayout(line_text("😀😀\u202e word", shows_line_ends=False), (), (), QFont(), LIGHT)
-    assert line.x_of(8) == line.width
-    assert [line.column_at(line.x_of(column)) for column in range(9)] == [*range(9)]
+    assert line.place_of(8) == (0, line.last_width)
+    assert [line.column_at(line.place_of(column)[1]) for column in range(9)] == [*range(9)]
 
 
 def test_what_is_selected_is_copied_without_signs_and_numbers(view: DiffView) -> None:

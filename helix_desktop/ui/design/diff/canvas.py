@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
@@ -27,6 +27,8 @@ from helix_desktop.ui.design.viewer.paged_content import Match
 _EMPTY = FileDiff("text")
 _MEASURED_LINES = 20_000  # lines that are looked at for the longest one
 _STEP_COLUMNS = 8  # of a key that scrolls sideways
+_LEAST_COLUMNS = 20  # of a row of a broken line
+_LONGEST_BROKEN = 2_000  # columns; with a longer line, as in minified code, nothing is broken
 
 
 class DiffCanvas(Themed, QAbstractScrollArea):
@@ -39,6 +41,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._diff, self._opened = _EMPTY, set[int]()
         self._columns = 0  # of the longest line
+        self._widths: list[list[tuple[int, DiffLine]]] = []  # columns of the lines of each hunk
         self._side_by_side = self._can_revert = False
         self._selection = DiffSelection("both", (0, 0), (0, 0))
         self._current = 0  # the row that the keyboard is on
@@ -63,9 +66,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Show a diff of texts from its beginning on; `path` gives the colors of its code."""
         self._diff, self._can_revert = diff or _EMPTY, can_revert
         self._opened, self._current = set(), 0
-        lines = chain.from_iterable(hunk.lines for hunk in self._diff.hunks)
-        measured = islice(lines, _MEASURED_LINES)
-        self._columns = max((width_in_columns(line.text) for line in measured), default=0)
+        self._widths = _line_widths(self._diff)
+        self._columns = max((width for widths in self._widths for width, _ in widths), default=0)
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
         self._build()
@@ -99,9 +101,16 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._set_up_painter()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the scroll bars' ranges true."""
+        """Keep the scroll bars' ranges true, and the first line in its place where lines break elsewhere."""
         super().resizeEvent(event)
+        if self._columns_of_rows() == self._layouts.columns:
+            self._update_bars()
+            return
+        line = self._line_at_top()
+        self._break_lines()
         self._update_bars()
+        self.verticalScrollBar().setValue(self._top_of_line(line))
+        self.viewport().update()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         """Draw again; rows that are widgets go along."""
@@ -120,12 +129,42 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._rows = DiffRows(
             diff, side_by_side=self._side_by_side, has_heads=self._can_revert, opened=self._opened
         )
-        self._places = RowPlaces(self._rows, self._heights)
         self._current = max(0, min(self._current, len(self._rows) - 1))
-        self._layouts = LineLayouts(self._painter.font, self._theme, shows_line_ends=diff.has_mixed_line_ends)
+        self._break_lines()
         self._heads.clear()
         self._update_bars()
         self.viewport().update()
+
+    def _break_lines(self) -> None:
+        """Lay lines out for the width there is now."""
+        columns = self._columns_of_rows()
+        self._layouts = LineLayouts(
+            self._painter.font,
+            self._theme,
+            shows_line_ends=self._diff.has_mixed_line_ends,
+            columns=columns,
+            row_height=self._painter.line_height,
+        )
+        self._places = RowPlaces(self._rows, self._heights, self._count_lines)
+
+    def _count_lines(self, row_range: RowRange) -> Sequence[int]:
+        """Return into how many lines each row breaks; empty if none of them does."""
+        columns, count = self._layouts.columns, self._layouts.count_rows
+        if not columns:
+            return ()
+        if not row_range.is_hunk:
+            return [count(row) for row in row_range.rows]
+        wide = {id(line) for width, line in self._widths[row_range.hunk] if width > columns}  # few, mostly
+        if not wide:
+            return ()
+        return [count(row) if id(row[0]) in wide or id(row[1]) in wide else 1 for row in row_range.rows]
+
+    def _columns_of_rows(self) -> int:
+        """Return after how many columns lines break; 0: all fit, or one is too long to be read as a whole."""
+        pane = self._panes()[0]
+        columns = max(_LEAST_COLUMNS, int((pane.right - pane.text) / self._painter.advance) - 1)
+        is_readable = self._columns <= _LONGEST_BROKEN and len(self._rows) <= _MEASURED_LINES
+        return columns if columns < self._columns and is_readable else 0
 
     def _panes(self) -> list[Pane]:
         largest = max(len(self._diff.before_lines), len(self._diff.after_lines))
@@ -144,7 +183,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         bar.setSingleStep(self._painter.line_height)
         wide = int(pane.right - pane.text)
         bar = self.horizontalScrollBar()
-        longest = int((self._columns + 2) * self._painter.advance)
+        longest = 0 if self._layouts.columns else int((self._columns + 2) * self._painter.advance)
         bar.setRange(0, max(0, longest - wide))
         bar.setPageStep(max(1, wide))
         bar.setSingleStep(int(_STEP_COLUMNS * self._painter.advance))
@@ -179,33 +218,40 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         painter.fillRect(event.rect(), self._painter.background("same"))
         top, panes = self.verticalScrollBar().value(), self._panes()
         last = top + event.rect().bottom() + 1
-        for index, y, _, row_range, at in self._places.rows_between(top + event.rect().top(), last):
+        for index, y, height, row_range, at in self._places.rows_between(top + event.rect().top(), last):
             if row_range.kind == "lines":
-                self._paint_row(
-                    painter, panes, index, float(y - top), row_range.rows[at], row_range.first_line + at
-                )
+                place = float(y - top), float(height)
+                self._paint_row(painter, panes, index, place, row_range.rows[at], row_range.first_line + at)
         if len(panes) > 1:
             painter.fillRect(int(panes[1].left), 0, 1, self.viewport().height(), self._painter.divider)
 
     def _paint_row(
-        self, painter: QPainter, panes: list[Pane], index: int, y: float, row: Row, number: int
+        self,
+        painter: QPainter,
+        panes: list[Pane],
+        index: int,
+        place: tuple[float, float],
+        row: Row,
+        number: int,
     ) -> None:
+        """Draw a row at a `place`: its top and height in pixels."""
         scroll = float(self.horizontalScrollBar().value())
         sides: list[tuple[Pane, DiffLine | None, Side]] = [(panes[0], row.line, "both")]
         if len(panes) > 1:
             sides = [(panes[0], row.left, "left"), (panes[1], row.right, "right")]
         for pane, line, side in sides:
             if line is None:
-                self._painter.paint_nothing(painter, pane, y)
+                self._painter.paint_nothing(painter, pane, *place)
                 continue
             numbers = (line.old, line.new)
             if pane.first == pane.second:
                 numbers = (line.old if side == "left" or not line.new else line.new, 0)
             selected = self._selection.columns(index) if self._selection.side == side else None
             marks = self._marks(2 * number + (row.is_changed and line is row.right), selected)
-            self._painter.paint_line(painter, pane, y, line, self._layout_of(line), scroll, marks, numbers)
+            layout = self._layout_of(line)
+            self._painter.paint_line(painter, pane, *place, line, layout, scroll, marks, numbers)
         if index == self._current and self.hasFocus():
-            self._painter.paint_current(painter, y)
+            self._painter.paint_current(painter, *place)
 
     def _marks(self, place: int, selected: tuple[int, int] | None) -> LineMarks:
         hits = self._matches.get(place, ())
@@ -216,6 +262,15 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         is_after = line.kind != "removed"
         runs = self.syntax.of_line(line.new if is_after else line.old, is_after=is_after)
         return self._layouts.of_line(line, runs)
+
+
+def _line_widths(diff: FileDiff) -> list[list[tuple[int, DiffLine]]]:
+    """Return the columns of the lines of each hunk, as far as lines are looked at."""
+    rest, widths = _MEASURED_LINES, list[list[tuple[int, DiffLine]]]()
+    for hunk in diff.hunks:
+        widths.append([(width_in_columns(line.text), line) for line in hunk.lines[:rest]])
+        rest = max(0, rest - len(hunk.lines))
+    return widths
 
 
 def _range(hit: Match) -> tuple[int, int]:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan
-from helix_desktop.ui.design.diff.line_text import LONG_LINE, TAB_COLUMNS, LineText, line_text
+from helix_desktop.ui.design.diff.line_breaks import line_breaks
+from helix_desktop.ui.design.diff.line_text import (
+    LONG_LINE,
+    TAB_COLUMNS,
+    LineText,
+    line_text,
+    width_in_columns,
+)
+from helix_desktop.ui.design.diff.rows import Row
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.highlight import ColoredRun
 from helix_desktop.ui.design.style.theme import Theme
@@ -20,41 +29,75 @@ _SLACK = 8  # columns laid out on both sides of what is in sight
 
 
 class LineLayout:
-    """One line: it draws itself, and knows where its characters are; lengths in pixels."""
+    """One line: it draws itself, and knows where its characters are; lengths in pixels.
+
+    It may be broken into several rows, one below the other.
+    """
 
     def __init__(
-        self, text: LineText, runs: Sequence[ColoredRun], spans: Sequence[DiffSpan], font: QFont, theme: Theme
+        self,
+        text: LineText,
+        runs: Sequence[ColoredRun],
+        spans: Sequence[DiffSpan],
+        font: QFont,
+        theme: Theme,
+        breaks: Sequence[int] = (),
+        row_height: int = 0,
     ) -> None:
+        """`breaks` are the places in the text at which further rows begin, `row_height` apart."""
         self.text, self._font = text, font
+        self._breaks, self._row_height = breaks, row_height
         self._colored = [
             (run.start, run.start + run.length, str(getattr(theme.code, run.role))) for run in runs
         ]
         # On the background of a word that differs not every color of code could be read.
         self._colored += [(span.start, span.end, theme.text) for span in spans]
         self._advance = QFontMetricsF(font).horizontalAdvance("0")
-        self._is_cut = text.is_plain and len(text.text) > LONG_LINE
+        self._is_cut = text.is_plain and len(text.text) > LONG_LINE and not breaks
         self._layout = None if self._is_cut else self._lay_out(0, len(text.text))
 
-    def x_of(self, column: int) -> float:
-        """Return where a character begins."""
+    @property
+    def row_count(self) -> int:
+        """Return into how many rows it is broken."""
+        return len(self._breaks) + 1
+
+    def place_of(self, column: int) -> tuple[int, float]:
+        """Return the row that a character is in, and where it begins there."""
         place = self.text.place(column)
         if self._layout is None:
-            return place * self._advance
-        x: float = self._layout.lineAt(0).cursorToX(self._unit(place))[0]  # type: ignore[index]  # the stubs miss the pair
-        return x
+            return 0, place * self._advance
+        row = bisect_right(self._breaks, place)
+        return row, self._x_in(row, place)
 
-    def column_at(self, x: float) -> int:
-        """Return the character whose beginning is nearest to `x`."""
+    def parts_of(self, start: int, end: int) -> Iterator[tuple[int, float, float]]:
+        """Yield each row that some columns are in, and where they begin and end there."""
+        (first, begin), (last, stop) = self.place_of(start), self.place_of(end)
+        for row in range(first, last + 1):
+            left = begin if row == first else 0.0
+            yield row, left, stop if row == last else self._width_of(row)
+
+    def column_at(self, x: float, row: int = 0) -> int:
+        """Return the character in a row whose beginning is nearest to `x`."""
         if self._layout is None:
             return self.text.column(max(0, min(len(self.text.text), round(x / self._advance))))
-        return self.text.column(len(slice_units(self.text.text, 0, self._layout.lineAt(0).xToCursor(x))))
+        line = self._layout.lineAt(max(0, min(row, len(self._breaks))))
+        return self.text.column(len(slice_units(self.text.text, 0, line.xToCursor(x))))
 
     @property
-    def width(self) -> float:
-        """Return the width of all of it."""
-        if self._layout is None:
-            return len(self.text.text) * self._advance
-        return self._layout.lineAt(0).naturalTextWidth()
+    def last_width(self) -> float:
+        """Return the width of the last row."""
+        return (
+            len(self.text.text) * self._advance if self._layout is None else self._width_of(len(self._breaks))
+        )
+
+    def _width_of(self, row: int) -> float:
+        assert self._layout is not None  # only one row is ever cut
+        return self._layout.lineAt(row).naturalTextWidth()
+
+    def _x_in(self, row: int, place: int) -> float:
+        assert self._layout is not None
+        x: float = self._layout.lineAt(row).cursorToX(self._unit(place))[0]  # type: ignore[index]  # the stubs miss the pair
+        return x
 
     def draw(
         self,
@@ -79,13 +122,21 @@ class LineLayout:
     def _lay_out(self, start: int, end: int) -> QTextLayout:
         layout = QTextLayout(self.text.text[start:end], self._font)
         option = QTextOption()
-        option.setWrapMode(QTextOption.WrapMode.NoWrap)
+        modes = QTextOption.WrapMode
+        option.setWrapMode(modes.WrapAnywhere if self._breaks else modes.NoWrap)
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         option.setTabStopDistance(TAB_COLUMNS * self._advance)
         layout.setTextOption(option)
         layout.setFormats([self._format(*part, start) for part in self._colored if part[0] < end])
         layout.beginLayout()
-        layout.createLine()
+        ends = [*(self._unit(place) for place in self._breaks), 0]  # Qt counts in UTF-16
+        begin = 0
+        for row, stop in enumerate(ends):
+            line = layout.createLine()
+            if row < len(self._breaks):
+                line.setNumColumns(stop - begin)
+            line.setPosition(QPointF(0, row * self._row_height))
+            begin = stop
         layout.endLayout()
         return layout
 
@@ -100,6 +151,11 @@ class LineLayout:
         return result
 
 
+def _may_be_wide(text: str, columns: int) -> bool:
+    """Return False, fast, for a plain line that fits; most lines are that."""
+    return len(text) > columns or "\t" in text or not text.isascii()
+
+
 @lru_cache(maxsize=64)
 def _char_format(color: str) -> QTextCharFormat:
     style = QTextCharFormat()
@@ -110,9 +166,26 @@ def _char_format(color: str) -> QTextCharFormat:
 class LineLayouts:
     """Makes the layout of a line once for as long as it is in sight or near."""
 
-    def __init__(self, font: QFont, theme: Theme, *, shows_line_ends: bool) -> None:
+    def __init__(
+        self, font: QFont, theme: Theme, *, shows_line_ends: bool, columns: int = 0, row_height: int = 0
+    ) -> None:
+        """Lines break after so many `columns`; 0: they do not."""
         self._font, self._theme, self._shows_line_ends = font, theme, shows_line_ends
+        self.columns, self._row_height = columns, row_height
         self._layouts: OrderedDict[tuple[bool, int], tuple[int, LineLayout]] = OrderedDict()
+
+    def count_rows(self, row: Row) -> int:
+        """Return into how many rows the longer side of a row of the diff breaks."""
+        count = 1
+        for line in row if row.left is not row.right else row[:1]:
+            if line is not None and _may_be_wide(line.text, self.columns):
+                count = max(count, len(self._breaks_of(line)) + 1)
+        return count
+
+    def _breaks_of(self, line: DiffLine, text: LineText | None = None) -> Sequence[int]:
+        if not self.columns or width_in_columns(line.text) <= self.columns:
+            return ()
+        return line_breaks(text or line_text(line.text, shows_line_ends=self._shows_line_ends), self.columns)
 
     def of_line(self, line: DiffLine, runs: Sequence[ColoredRun]) -> LineLayout:
         """Return the layout of a line with these colors."""
@@ -120,7 +193,9 @@ class LineLayouts:
         found = self._layouts.pop(key, None)
         if found is None or found[0] != len(runs):
             text = line_text(line.text, shows_line_ends=self._shows_line_ends)
-            found = (len(runs), LineLayout(text, runs, line.spans, self._font, self._theme))
+            breaks, height = self._breaks_of(line, text), self._row_height
+            layout = LineLayout(text, runs, line.spans, self._font, self._theme, breaks, height)
+            found = (len(runs), layout)
         self._layouts[key] = found
         if len(self._layouts) > _KEPT_LINES:
             self._layouts.popitem(last=False)

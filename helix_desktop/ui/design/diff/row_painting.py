@@ -63,13 +63,13 @@ class RowPainter:
         """Return the color of the line between two sides."""
         return QColor(self._theme.border_strong)
 
-    def paint_current(self, painter: QPainter, top: float) -> None:
+    def paint_current(self, painter: QPainter, top: float, height: float) -> None:
         """Mark the row that the keyboard is on."""
-        painter.fillRect(QRectF(0, top, scaled(3), self.line_height), QColor(self._theme.accent))
+        painter.fillRect(QRectF(0, top, scaled(3), height), QColor(self._theme.accent))
 
-    def paint_nothing(self, painter: QPainter, pane: Pane, top: float) -> None:
+    def paint_nothing(self, painter: QPainter, pane: Pane, top: float, height: float) -> None:
         """Draw the place of a line that is on the other side only."""
-        rect = QRectF(pane.left, top, pane.right - pane.left, self.line_height)
+        rect = QRectF(pane.left, top, pane.right - pane.left, height)
         painter.fillRect(rect, QColor(self._theme.no_line))
 
     def paint_line(
@@ -77,18 +77,22 @@ class RowPainter:
         painter: QPainter,
         pane: Pane,
         top: float,
+        height: float,
         line: DiffLine,
         layout: LineLayout,
         scroll: float,
         marks: LineMarks,
         numbers: tuple[int, int],
     ) -> None:
-        """Draw a line; `scroll` is how far its text is moved to the left, `numbers` stand before it."""
-        rect = QRectF(pane.left, top, pane.right - pane.left, self.line_height)
+        """Draw a line; `scroll` is how far its text is moved to the left, `numbers` stand before it.
+
+        `height` is that of its row, which may have a longer line on its other side.
+        """
+        rect = QRectF(pane.left, top, pane.right - pane.left, height)
         if line.kind != "same":  # these stand on the background of all
             painter.fillRect(rect, self.background(line.kind))
         self._paint_numbers(painter, pane, top, line, numbers)
-        room = QRectF(pane.text, top, pane.right - pane.text, self.line_height)
+        room = QRectF(pane.text, top, pane.right - pane.text, height)
         painter.save()
         painter.setClipRect(room, Qt.ClipOperation.IntersectClip)
         x = pane.text - scroll
@@ -105,7 +109,8 @@ class RowPainter:
         plain += [(*marks.current, _ON_HIT)] if marks.current else []
         painter.setPen(QColor(self._theme.text))
         layout.draw(painter, x, top + self._text_drop, (room.left(), room.right()), plain)
-        self._paint_note(painter, line, x + layout.width, room)
+        last_top = top + (layout.row_count - 1) * self.line_height
+        self._paint_note(painter, line, x + layout.last_width, last_top)
         painter.restore()
 
     def _paint_numbers(
@@ -144,14 +149,16 @@ class RowPainter:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(color))
         for start, end in spans:
-            begin = x + layout.x_of(start)
-            stop = x + (layout.x_of(end) if end < END else layout.width + self.advance)
-            if end > start and stop > room.left() and begin < room.right():
-                begin, stop = max(begin, room.left() - _RADIUS), min(stop, room.right() + _RADIUS)
-                box = QRectF(begin, room.top() + 1, max(stop - begin, 2.0), room.height() - 2)
-                painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+            for row, left, right in layout.parts_of(start, end) if end > start else ():
+                is_end = end >= END and row == layout.row_count - 1  # the line's end is selected, too
+                begin, stop = x + left, x + right + (self.advance if is_end else 0.0)
+                if stop > room.left() and begin < room.right() and (stop > begin or row == 0):
+                    begin, stop = max(begin, room.left() - _RADIUS), min(stop, room.right() + _RADIUS)
+                    top = room.top() + row * self.line_height + 1
+                    box = QRectF(begin, top, max(stop - begin, 2.0), self.line_height - 2)
+                    painter.drawRoundedRect(box, _RADIUS, _RADIUS)
 
-    def _paint_note(self, painter: QPainter, line: DiffLine, x: float, room: QRectF) -> None:
+    def _paint_note(self, painter: QPainter, line: DiffLine, x: float, top: float) -> None:
         note = ""
         if not line.has_line_end:
             note = tr("no newline at end of file")
@@ -161,7 +168,7 @@ class RowPainter:
             painter.setFont(self._note_font)
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(
-                QRectF(x + self.advance, room.top(), 4_000, room.height()),
+                QRectF(x + self.advance, top, 4_000, self.line_height),
                 Qt.AlignmentFlag.AlignVCenter,
                 note,
             )

@@ -40,6 +40,7 @@ class DiffText(DiffCanvas):
         super().__init__()
         self.setObjectName("diff-text")
         self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
+        self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._drag_point = QPointF()
         self._drag_timer = QTimer(self)
@@ -57,8 +58,9 @@ class DiffText(DiffCanvas):
         return self._current
 
     def show_diff(self, diff: FileDiff | None, path: str, *, can_revert: bool = False) -> None:
-        """Show a diff of texts from its beginning on; of long lines, what differs first."""
+        """Show a diff of texts with its first change in sight; of long lines, what differs first."""
         super().show_diff(diff, path, can_revert=can_revert)
+        self._show_first_change()
         self._show_words_at(0)
         self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
 
@@ -69,8 +71,11 @@ class DiffText(DiffCanvas):
             self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the words of the change in sight, unless the user has scrolled sideways since."""
+        """Keep the change and its words in sight, unless the user has scrolled since."""
+        is_at_first = self.verticalScrollBar().value() == self._first_scroll
         super().resizeEvent(event)
+        if is_at_first:
+            self._show_first_change()
         if self.horizontalScrollBar().value() == self._words_scroll:
             self._show_words_at(self._words_row)
 
@@ -78,8 +83,9 @@ class DiffText(DiffCanvas):
         """Return where a character of a row is in the viewport: the middle of its left edge."""
         line = self._rows.row(row)
         pane, line_at = self._panes()[-1], line.line if line is not None else None
-        x = self._layout_of(line_at).x_of(column) if line_at is not None else 0.0
-        y = self._places.top_of(row) - self.verticalScrollBar().value() + self._heights.lines // 2
+        at, x = self._layout_of(line_at).place_of(column) if line_at is not None else (0, 0.0)
+        top = self._places.top_of(row) - self.verticalScrollBar().value() + at * self._heights.lines
+        y = top + self._heights.lines // 2
         return QPoint(int(pane.text + x) - self.horizontalScrollBar().value(), y)
 
     def go_to_change(self, step: int) -> None:
@@ -93,6 +99,16 @@ class DiffText(DiffCanvas):
             self.go_to_row(next((start for start in reversed(starts) if start < self._current), starts[-1]))
         self._show_words_at(self._current)
 
+    def _show_first_change(self) -> None:
+        """Scroll down to the first change where it is below what is in sight, as in a low pane."""
+        start, bar, top = next(iter(self._rows.change_starts), None), self.verticalScrollBar(), 0
+        if start is not None:
+            bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
+            if bottom > self.viewport().height():
+                top = self._places.top_of(start) - self._heights.lines
+        bar.setValue(top)
+        self._first_scroll = bar.value()
+
     def _show_words_at(self, row: int) -> None:
         """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
         pane, bar = self._panes()[0], self.horizontalScrollBar()
@@ -100,7 +116,7 @@ class DiffText(DiffCanvas):
         start = next((start for start in self._rows.change_starts if start >= row), None)
         line = self._rows.line_with_words(start) if start is not None and bar.maximum() else None
         if line is not None:
-            x = int(self._layout_of(line).x_of(line.spans[0].start))
+            x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
         bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
         self._words_row, self._words_scroll = row, bar.value()
 
@@ -110,7 +126,8 @@ class DiffText(DiffCanvas):
             return
         self._current = max(0, min(index, len(self._rows) - 1))
         top, bar, height = self._places.top_of(self._current), self.verticalScrollBar(), self._heights.lines
-        if top < bar.value() or top + 2 * height > bar.value() + self.viewport().height():
+        bottom = top + self._places.height_of(self._current) + height
+        if top < bar.value() or bottom > bar.value() + self.viewport().height():
             bar.setValue(top - _ROWS_AROUND * height)
         if self.hasFocus():
             announce(self, self.words_of_row(self._current))
@@ -307,16 +324,15 @@ class DiffText(DiffCanvas):
         panes = self._panes()
         if side is None:
             side = "both" if len(panes) == 1 else "left" if point.x() < panes[1].left else "right"
-        row = self._places.row_at(self.verticalScrollBar().value() + int(point.y()))
+        y = self.verticalScrollBar().value() + int(point.y())
+        row = self._places.row_at(y)
         line = line_on_side(self._rows.row(row), side)
         if line is None:
             return row, side, 0
         pane = panes[1 if side == "right" else 0]
-        return (
-            row,
-            side,
-            self._layout_of(line).column_at(point.x() - pane.text + self.horizontalScrollBar().value()),
-        )
+        at = (y - self._places.top_of(row)) // self._heights.lines
+        x = point.x() - pane.text + self.horizontalScrollBar().value()
+        return row, side, self._layout_of(line).column_at(x, at)
 
 
 def _words_of(line: DiffLine) -> str:
