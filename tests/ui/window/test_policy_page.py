@@ -19,9 +19,10 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
+from helix_desktop.ui.settings.policy.number_field import NumberField
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.galleries.policy_gallery import sample_replay
-from tests.support.window.buttons import find_button
+from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -197,3 +198,48 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
     assert not find_button(page, "restore:balanced").isHidden(), "own changes can be restored"
     rig.wiring.settings.dialog.close()
+
+
+async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Begin.")
+        await _open_page(rig, ScriptedReplays())
+        page = rig.wiring.settings.dialog.policy
+        page.advanced.head.setChecked(True)
+
+        def enter(key: str, text: str) -> None:
+            control = page.control(key)
+            assert isinstance(control, NumberField)
+            control.setFocus()
+            control.selectAll()
+            QTest.keyClicks(control, text)
+            QTest.keyClick(control, Qt.Key.Key_Return)
+
+        def value_of(key: str) -> str:
+            control = page.control(key)
+            assert isinstance(control, NumberField)
+            return control.text().replace(",", "")
+
+        enter("protect_steps", "9")
+        enter("sweep_min", "30000")
+        assert "Largest batch" in page.error_text("sweep_min")
+        enter("least_saving", "900")
+        assert value_of("sweep_min") == "30000", "another change keeps what is to be corrected"
+        for button in ("apply_to_session", "apply_to_workspace"):
+            press(page, button)
+            assert page.window().focusWidget() is page.control("sweep_min")
+        assert not rig.events(PolicyChosen)
+        enter("sweep_max", "40000")
+        assert page.error_text("sweep_min") == "", "the conflict is over"
+        press(page, "apply_to_session")
+        await until(lambda: rig.events(PolicyChosen), "the event")
+        policy = rig.conversation.session.transcript.session_policy
+        assert policy is not None
+        assert (policy.sweep_min, policy.sweep_max, policy.protect_steps) == (30_000, 40_000, 9)
+        enter("sweep_min", "90000")
+        page.slider.profile_selected.emit("lean")
+        assert page.error_text("sweep_min") == ""
+        rig.wiring.settings.dialog.close()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
-from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton, Switch
@@ -67,9 +67,11 @@ class PolicyFieldInput(FormField):
         return super().eventFilter(watched, event)
 
     def show_value(self, field: PolicyField) -> None:
-        """Show another value of the same field."""
+        """Show another value of the same field; what was typed and can't be used stays, to be corrected."""
         is_other = field.value != self._field.value
         self._field = field
+        if self.error_text() and not is_other:
+            return
         control = self.control
         control.blockSignals(True)
         if isinstance(control, Switch):
@@ -91,6 +93,17 @@ class PolicyFieldInput(FormField):
         self.show_error("")
         if is_other and (control.hasFocus() or self.is_pointed_at):
             self.attention_changed.emit()
+
+    def drop_typed(self) -> None:
+        """Show the value of the policy in place of one that can't be used."""
+        self.show_error("")
+        self.show_value(self._field)
+
+    def try_again(self) -> None:
+        """Ask for what was typed once more: a change of another field may have ended the conflict."""
+        value = self._typed_value() if self.error_text() else None
+        if value is not None:
+            self._emit(value)
 
     def show_effect(self, effect: str) -> None:
         """Say what the field does to the session on screen; an empty text removes it."""
@@ -193,6 +206,26 @@ class AdvancedFields(Themed, QWidget):
     def field_input(self, key: str) -> PolicyFieldInput:
         """Return the input of a field; KeyError when the policy has none of that key."""
         return self._inputs[key]
+
+    def drop_typed(self) -> None:
+        """Show the policy's values in place of those that can't be used."""
+        for field_input in self._inputs.values():
+            field_input.drop_typed()
+
+    def try_again(self, changed: Collection[str]) -> None:
+        """Ask once more for what was typed elsewhere than in the `changed` fields and couldn't be used."""
+        for key, field_input in self._inputs.items():
+            if key not in changed:
+                field_input.try_again()
+
+    def focus_error(self) -> bool:
+        """Put the keyboard into the first field whose value can't be used; return False if all can."""
+        wrong = next((field_input for field_input in self._inputs.values() if field_input.error_text()), None)
+        if wrong is None:
+            return False
+        self.head.setChecked(True)
+        wrong.control.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return True
 
     def show_error(self, key: str, message: str) -> None:
         """Open the fields, and say at one why its value cannot be used."""

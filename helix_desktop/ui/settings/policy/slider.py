@@ -1,4 +1,4 @@
-"""One slider from "keep more" to "send less": the profiles are its stops, own changes stand between them."""
+"""One slider from "keep more" to "send less": the profiles are its stops, and each can have own changes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class StopTrack(Themed, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._stops, self._stop, self._is_between = 1, 0, False
+        self._stops, self._stop, self._is_changed = 1, 0, False
         self.value_text = ""
         self.setObjectName("policy_slider")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -77,10 +77,10 @@ class StopTrack(Themed, QWidget):
         """Return the interface that assistive technology asks."""
         return _SliderInterface(self)
 
-    def set_stop(self, stops: int, stop: int, is_between: bool, value_text: str) -> None:
-        """Put the knob at a stop, or `is_between` it and its neighbor: its numbers were changed."""
+    def set_stop(self, stops: int, stop: int, is_changed: bool, value_text: str) -> None:
+        """Put the knob at a stop; it is hollow where numbers of the profile were changed, to either side."""
         is_other = self.value_text not in ("", value_text)
-        self._stops, self._stop, self._is_between, self.value_text = stops, stop, is_between, value_text
+        self._stops, self._stop, self._is_changed, self.value_text = stops, stop, is_changed, value_text
         self.setAccessibleDescription(value_text)
         if is_other and self.hasFocus():
             announce(self, value_text)
@@ -94,25 +94,19 @@ class StopTrack(Themed, QWidget):
         """Return the height of the knob with its ring."""
         return QSize(320, scaled(26))
 
-    def _knob_stop(self) -> float:
-        if not self._is_between:
-            return self._stop
-        return self._stop + (0.5 if self._stop < self._stops - 1 else -0.5)
-
     def _select(self, stop: int) -> None:
         stop = min(max(stop, 0), self._stops - 1)
-        if stop != self._stop or self._is_between:
+        if stop != self._stop or self._is_changed:
             self.stop_selected.emit(stop)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go to the next stop on either side of the knob, or to an end."""
-        at = self._knob_stop()
         left, right = Qt.Key.Key_Left, Qt.Key.Key_Right
         back, on = (right, left) if self.isRightToLeft() else (left, right)
         if event.key() in (back, *_BACK):
-            self._select(-int(-at // 1) - 1)  # the next whole number below
+            self._select(self._stop - 1)
         elif event.key() in (on, *_ON):
-            self._select(int(at // 1) + 1)
+            self._select(self._stop + 1)
         elif event.key() == Qt.Key.Key_Home:
             self._select(0)
         elif event.key() == Qt.Key.Key_End:
@@ -147,17 +141,17 @@ class StopTrack(Themed, QWidget):
         """Draw the line, the part up to the knob, the stops and the knob."""
         theme, painter, y = self._theme, QPainter(self), self.height() / 2
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        knob = QPointF(self.x_of(self._knob_stop()), y)
+        knob = QPointF(self.x_of(self._stop), y)
         for color, right in ((theme.border_strong, self.x_of(self._stops - 1)), (theme.accent, knob.x())):
             painter.setPen(QPen(QColor(color), 4, c=Qt.PenCapStyle.RoundCap))
             painter.drawLine(QPointF(self.x_of(0), y), QPointF(right, y))
         painter.setPen(QPen(QColor(theme.surface), 1.5))
         for stop in range(self._stops):
-            is_passed = stop <= self._knob_stop()
+            is_passed = stop <= self._stop
             painter.setBrush(QColor(theme.accent if is_passed else theme.border_strong))
             painter.drawEllipse(QPointF(self.x_of(stop), y), _STOP + 1, _STOP + 1)
         painter.setPen(QPen(QColor(theme.accent), 2.5))
-        painter.setBrush(QColor(theme.surface if self._is_between else theme.accent))
+        painter.setBrush(QColor(theme.surface if self._is_changed else theme.accent))
         painter.drawEllipse(knob, _KNOB, _KNOB)
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -46,6 +46,7 @@ class PolicyPresenter(QObject):
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
         self._edited: dict[str, ContextPolicy] = {}  # on the page of a workspace, and used nowhere yet
+        self._workspace_on_page = ""
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
@@ -72,7 +73,7 @@ class PolicyPresenter(QObject):
         page.apply_bar.apply_to_session.connect(self._apply_to_session)
         page.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
         page.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
-        page.apply_bar.discarded.connect(lambda: self._edit(None))
+        page.apply_bar.discarded.connect(lambda: self._replace(None))
         page.open_requested.connect(self._open_file)
         page.replace_requested.connect(self._replace_file)
         page.visibility_changed.connect(lambda is_visible: self.show() if is_visible else self._stop())
@@ -83,6 +84,9 @@ class PolicyPresenter(QObject):
         if workspace is None:
             return
         if self._page is not None and self._preview is not None:
+            if workspace.id != self._workspace_on_page:
+                self._workspace_on_page = workspace.id
+                self._page.advanced.drop_typed()
             policy, in_use = self._policy(workspace), self._in_use(workspace)
             self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
             self._preview.show(conversation, policy, in_use, workspace.policy)
@@ -144,6 +148,16 @@ class PolicyPresenter(QObject):
             self._edited[self._active_workspace.id] = policy
         self.show()
 
+    def _replace(self, policy: ContextPolicy | None) -> None:
+        """Put another policy on the page, without what was typed for the one there."""
+        if self._page is not None:
+            self._page.advanced.drop_typed()
+        self._edit(policy)
+
+    def _has_wrong_field(self) -> bool:
+        """Return True, with the keyboard there, if a field has a value that can't be used."""
+        return self._page is not None and self._page.advanced.focus_error()
+
     def _change(self, fields: dict[str, object]) -> None:
         """Change some fields of the policy on the page."""
         workspace = self._active_workspace.opened
@@ -151,13 +165,17 @@ class PolicyPresenter(QObject):
             return
         policy = self._policy(workspace)
         if fields.get("enabled") and not PROFILES[policy.profile].enabled:
-            self._edit(PROFILES["balanced"])  # the profile that is off cannot be on
+            self._replace(PROFILES["balanced"])  # the profile that is off cannot be on
             return
         changed = {**msgspec.structs.asdict(policy), **fields}
         try:
-            self._edit(policy_from(changed))
+            edited = policy_from(changed)
         except ValueError:
             self._show_field_error(conflict_text(changed, self._form(workspace, policy)), tuple(fields))
+            return
+        self._edit(edited)
+        if self._page is not None:
+            self._page.advanced.try_again(fields)
 
     def _prepare(self, key: str, values: Sequence[PolicyValue]) -> None:
         """Replay ahead what one field may have next."""
@@ -171,7 +189,7 @@ class PolicyPresenter(QObject):
         self._preview.prepare(policies)
 
     def _select_profile(self, name: str) -> None:
-        self._edit(PROFILES[name])
+        self._replace(PROFILES[name])
 
     def _restore_changes(self, profile: str) -> None:
         workspace = self._active_workspace.opened
@@ -181,13 +199,13 @@ class PolicyPresenter(QObject):
         own = policy_fields(policy) if policy.profile == profile else {}
         stored = self._policy_file(workspace).changes().get(profile, {})
         try:
-            self._edit(policy_from({**own, **stored, "profile": profile}))
+            self._replace(policy_from({**own, **stored, "profile": profile}))
         except ValueError:
             self._show_field_error(tr("Your stored changes conflict with your current ones."), ("enabled",))
 
     def _apply_to_workspace(self) -> None:
         workspace = self._active_workspace.opened
-        if workspace is None:
+        if workspace is None or self._has_wrong_field():
             return
         policy = self._policy(workspace)
         if not self._reload(workspace):
@@ -202,7 +220,7 @@ class PolicyPresenter(QObject):
 
     def _apply_to_session(self) -> None:
         workspace = self._active_workspace.opened
-        if workspace is not None:
+        if workspace is not None and not self._has_wrong_field():
             self._set_session_policy(self._policy(workspace))
 
     def _set_session_policy(self, policy: ContextPolicy | None) -> None:
