@@ -43,6 +43,8 @@ class BranchController(QObject):
         session.session_changed.connect(self._show_editing)
         session.session_loaded.connect(lambda: start(self._show_versions(), "show versions"))
         session.updated.connect(self._on_update)
+        # A version may have gone to the trash, or come back from there.
+        context.windows.lists_changed.connect(lambda _: start(self._show_versions(), "show versions"))
         self._banners.action_clicked.connect(
             lambda banner_id, _: start(self._cancel_edit(), "cancel edit") if banner_id == _EDITING else None
         )

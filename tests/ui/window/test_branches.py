@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.actions import BranchSession, EditMessage, RetryAnswer
+from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
 from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
 from tests.support.window.chat_geometry import click_area
@@ -118,7 +118,15 @@ async def _check_a_retry(rig: WindowRig) -> None:
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
         versions = rig.rows(TurnFooterRow)[0].versions
         assert versions is not None
-        assert versions.session_ids == (original, rig.conversation.session.id)
+        branch = rig.conversation.session.id
+        assert versions.session_ids == (original, branch)
+        rig.chat.view.action_triggered.emit(OpenVersion(original))
+        await until(lambda: rig.conversation.session.id == original, "the original")
+        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
+        rig.window.sidebar.session_deleted.emit(branch)
+        await until(lambda: rig.rows(TurnFooterRow)[0].versions is None, "the other one is in the trash")
+        rig.window.sidebar.session_list.undo_requested.emit()
+        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "it is back")
 
 
 async def _check_a_branch(rig: WindowRig) -> None:
