@@ -158,8 +158,23 @@ class CardList(QObject):
             if self._column.indexOf(row) != self._first_index + place:
                 self._column.removeWidget(row)
                 self._column.insertWidget(self._first_index + place, row)
+                row.show()  # else it has no height before the next event
         self._mark_ends()
+        self._lay_out_page()
         QTimer.singleShot(0, self, self._keep_place)
+
+    def _lay_out_page(self) -> None:
+        """Give the page the height of its cards before it is drawn: else its old one squeezes them."""
+        page = self._scroll.widget()
+        layout = page.layout() if page is not None else None
+        if page is None or layout is None:
+            return
+        layout.invalidate()
+        has_height = layout.hasHeightForWidth()
+        needed = layout.totalHeightForWidth(page.width()) if has_height else layout.totalSizeHint().height()
+        if needed > page.height():
+            page.resize(page.width(), needed)
+        self._column.activate()
 
     def _mark_ends(self) -> None:
         rows = [self._rows[card.seq][1] for card in self._cards if card.seq in self._rows]
@@ -187,7 +202,7 @@ class CardList(QObject):
     def _keep_place(self) -> None:
         """Scroll so that the card that stays is where it was; again whenever the layout has moved it."""
         if self._anchor is not None and self._anchor[0] in self._rows:
-            self._column.activate()  # the card may be a new widget, without a place so far
+            self._lay_out_page()  # the card may be a new widget, without a place so far
             self._scroll.verticalScrollBar().setValue(self._rows[self._anchor[0]][1].y() - self._anchor[1])
 
     def _release(self) -> None:

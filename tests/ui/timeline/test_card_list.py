@@ -50,6 +50,17 @@ def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:
     assert card(pane, seq).grab().toImage() != before
 
 
+def test_cards_are_never_drawn_squeezed(qtbot: QtBot) -> None:
+    """They have their height at once: a frame may be drawn before the next event."""
+    pane = open_timeline(qtbot, _state(is_undone=False))
+    pane.set_state(_state(True, UndoCard(200, NOW_MS, "undo", 100, "Handover 1")))
+    assert card(pane, 200).isVisible()
+    for seq in (200, 40, 39):
+        widget = card(pane, seq)
+        needed = widget.heightForWidth(widget.width()) if widget.hasHeightForWidth() else 0
+        assert widget.height() >= max(needed, widget.minimumSizeHint().height()), seq
+
+
 def _y(pane: Timeline, seq: int) -> int:
     return card(pane, seq).mapTo(pane, QPoint(0, 0)).y()
 
