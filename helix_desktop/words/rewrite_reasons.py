@@ -48,8 +48,8 @@ def placement_text(reason: PlacementReason, threshold: float) -> str:
     if reason is not PlacementReason.THRESHOLD:
         return translate(_PLACEMENTS[reason])
     if not threshold:
-        return tr("context reached the threshold")
-    return tr("context reached {share}", share=format_percent(threshold))
+        return tr("context above the threshold")
+    return tr("context above {share}", share=format_percent(threshold))
 
 
 def sweep_reason_text(reason: SweepReason) -> str:

@@ -8950,12 +8950,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
-            <source>context reached the threshold</source>
+            <source>context above the threshold</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
-            <source>context reached {share}</source>
+            <source>context above {share}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12510,6 +12510,11 @@
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <location filename="../../helix_desktop/ui/session/inspector/request.py" />
             <source>Next request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Next request: at most {tokens}, once room is made</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16494,7 +16499,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/hold.py" />
-            <source>The next message compacts the context again.</source>
+            <source>The next message makes room in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-_TICK_MS = 30_000  # half of the smallest step of such words
+_TICK_MS = 10_000  # what is drawn again meanwhile, as below the pointer, is not far ahead
 
 
 class MinuteClock(QObject):

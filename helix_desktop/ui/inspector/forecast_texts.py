@@ -76,7 +76,7 @@ def with_forecast(
     next_cost = after if rewrite is not None and not rewrite.calls else cost
     return replace(
         state,
-        cost_text=_request_cost_text(next_cost),
+        cost_text=_managed_cost_text(next_cost, gauge),
         next_text=_next_rewrite_text(forecast, gauge),
         forecast=parts,
     )
@@ -122,6 +122,14 @@ def _with_price(text: str, dollars: float | None) -> str:
     if dollars is None:
         return text
     return f"{text} · ≈ {format_usd(dollars)}" if dollars else tr("{text} · free", text=text)
+
+
+def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
+    """Return the same of a request that is made to fit: how much room is made is known once it is."""
+    if cost.total + gauge.reserve > gauge.window > gauge.reserve:
+        room = format_token_count(gauge.window - gauge.reserve)
+        return tr("Next request: at most {tokens}, once room is made", tokens=room)
+    return _request_cost_text(cost)
 
 
 def _request_cost_text(cost: RequestCost) -> str:

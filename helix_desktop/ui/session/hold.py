@@ -71,7 +71,7 @@ class HoldController(QObject):
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
         if outlook.state == "full" and not gauge.fits:
             self._show_banner(
-                tr("The next message compacts the context again."),
+                tr("The next message makes room in the context."),
                 tr("After the undo, the request doesn't fit the context window."),
             )
         elif outlook.state in ("due", "waiting", "facts", "full"):

@@ -6,11 +6,13 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from helix_desktop.domain.saved_filter import MAX_NAME_CHARS, SavedFilter, with_filter
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.cache.saved_filters import restored_options
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
@@ -95,6 +97,6 @@ class CacheFilterController(QObject):
 
 
 def _proposed_name(current: SavedFilter) -> str:
-    """Return a name to start from: the words, else the first value that says something by itself."""
-    values = (condition.label or condition.value for condition in current.conditions)
-    return (current.text or next(filter(None, values), ""))[:MAX_NAME_CHARS]
+    """Return a name to start from: the words, else the first condition as its chip has it."""
+    names = (translate(option.name) for option in restored_options(current.conditions, wall_clock_ms()))
+    return (current.text or next(names, ""))[:MAX_NAME_CHARS]

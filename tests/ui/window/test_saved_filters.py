@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, age_options, tool_option
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, age_options, state_option, tool_option
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -21,13 +21,15 @@ def actions_of(menu: QMenu) -> dict[str, QAction]:
     return {action.text(): action for action in menu.actions() if action.text()}
 
 
-async def enter_name(rig: WindowRig, name: str) -> None:
-    """Answer the question for a name."""
+async def enter_name(rig: WindowRig, name: str) -> str:
+    """Answer the question for a name; return the name that it proposed."""
     await until(lambda: rig.window.findChild(TextInputDialog), "it asks for a name")
     dialog = rig.window.findChild(TextInputDialog)
     assert isinstance(dialog, TextInputDialog)
+    proposed = dialog.field.text()
     dialog.field.setText(name)
     dialog.accept()
+    return proposed
 
 
 async def test_a_filter_is_saved_and_chosen_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
@@ -64,3 +66,7 @@ async def test_a_filter_is_saved_and_chosen_after_a_restart(qapp: QApplication, 
         await enter_name(rig, "Broken")
         await until(lambda: "Broken" in actions_of(bar.saved_menu()), "it has another name")
         assert "Failures && more" not in actions_of(bar.saved_menu())
+        bar.clear()
+        bar.toggle(state_option("marker"))
+        actions_of(bar.saved_menu())["Save this filter…"].trigger()
+        assert await enter_name(rig, "Left") == "Cached", "the word of its chip"

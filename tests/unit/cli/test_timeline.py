@@ -62,7 +62,7 @@ def test_reflections_and_observations_are_distinguished() -> None:
     placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
     assert lines(observed, placement, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
         "facts noted: 5 messages, 40 tokens, lab/m",
-        "noted facts e1 added to the context (context reached 38 %): 260 tokens saved",
+        "noted facts e1 added to the context (context above 38 %): 260 tokens saved",
         "noted facts merged: 5 messages, 20 tokens, lab/m",
         "noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
     ]

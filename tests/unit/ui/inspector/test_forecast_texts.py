@@ -59,6 +59,14 @@ def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
     assert (due["Comes"], due["Request then"]) == ("with the next request", "3.1k → 2.2k")
 
 
+def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:
+    """It is made to fit before it is sent; one that is small enough by then has its own size."""
+    large = RequestCost(0, 20_100, None)
+    assert state_with(Forecast(), large).cost_text == "Next request: at most 19k tokens, once room is made"
+    fitting = state_with(Forecast(next=NextRewrite(0, 2_000, 500, True)), large)
+    assert fitting.cost_text == "Next request: 18.1k tokens, all counted as new"
+
+
 def test_what_comes_only_after_a_summary_is_not_announced() -> None:
     """It named a size of the request beyond the window."""
     for calls, until in ((0, "is compacted."), (1, "in about 1 model call."), (3, "in about 3 model calls.")):
