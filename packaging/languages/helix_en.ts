@@ -4981,11 +4981,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
-            <source>No model is connected. Add one with an API key, or a server that runs on this computer.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>No results</source>
             <translation type="unfinished" />
         </message>
@@ -4997,6 +4992,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>Only the demo model is here, which knows its sample alone. Add a model with an API key, or a server that runs on this computer.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -39,7 +39,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         await rig.open_folder("project")
         assert rig.conversation.model.demo
         assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
-        assert rig.chat.empty_state.sentence.startswith("No model is connected.")
+        assert rig.chat.empty_state.sentence.startswith("Only the demo model is here")
         press(rig.chat.empty_state, "empty_action")
         await until(rig.wiring.settings.dialog.isVisible, "the providers")
         assert rig.wiring.settings.dialog.current_page() == "providers"

@@ -77,7 +77,7 @@ async def _check_a_new_folder(rig: WindowRig) -> None:
     assert rig.chat.empty_state.sentence == "No messages yet."
     press(trust_question(rig)[0], "trust")
     await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
-    assert rig.chat.empty_state.sentence.startswith("No model is connected.")
+    assert rig.chat.empty_state.sentence.startswith("Only the demo model is here")
     await rig.run_turn("Hello")
 
 
