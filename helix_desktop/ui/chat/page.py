@@ -274,8 +274,8 @@ class ChatPage(QWidget):
         self._offers_model = is_writable and not has_model
         if self._offers_model:
             sentence = tr(
-                "Only the demo model is here, which knows its sample alone. Add a model with an API key, or a "
-                "server that runs on this computer."
+                "Only the demo model is here, which knows its sample alone. Add a model with an API key, or "
+                "a server that runs on this computer."
             )
             self.empty_state.set_content(sentence, tr("Connect a model"))
         elif is_writable:

@@ -152,7 +152,7 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     observations = transcript.rewrites.observations.get(seq) if seq is not None else None
     if seq is None or observations is None:
         return ""
-    count, ratio = len(observations.observations), ratio_before(transcript, seq)
+    count, ratio = len(observations.observations), gauge.ratio
     place_at = min(policy.observe_place_at, policy.handover_at)
     if policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
         ready = tr.plural(
@@ -165,7 +165,9 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
             "%n noted facts ready: used at {share}, with another change, or when the provider cache expires",
             share=format_whole_percent(place_at),
         )
-    change = format_token_change(round(observations.before * ratio), round(observations.tokens * ratio))
+    # What they would replace now: since they were noted, notes may have come, or been undone.
+    before = observation.tokens_in_window(transcript, observations.after, observations.upto)
+    change = format_token_change(round(before * ratio), round(observations.tokens * ratio))
     return f"{ready} ({change})"
 
 

@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.card_texts import fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_token_change, format_token_difference, format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites
@@ -91,6 +91,10 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         policy, gauge = simulator.policy, _gauge(simulator)
         is_due = gauge.share >= min(policy.observe_place_at, policy.handover_at)
         assert ("next request" in state.pending_text) is is_due
+        pending = transcript.rewrites.observations[observation.pending_observations(transcript) or 0]
+        before = observation.tokens_in_window(transcript, pending.after, pending.upto)
+        change = format_token_change(round(before * gauge.ratio), round(pending.tokens * gauge.ratio))
+        assert state.pending_text.endswith(f"({change})")
     active = {
         seq: rewrite
         for seq, rewrite in transcript.rewrites.by_seq.items()
