@@ -26,6 +26,7 @@ from helix_desktop.ui.timeline.timeline_row import Node, TimelineRow
 _BATCH = 16  # cards that are built at once
 _MARK_MS = 2_500  # in which a card that something led to stands out
 _FOLLOW_MS = 700  # in which a card that is sought, or stays, is followed where the layout puts it
+_LAID_OUT_AT_ONCE = 60  # cards; more take longer than a frame
 _MARGIN = 40  # pixels that stay free above and below a card that is sought
 _AHEAD_PX = 900  # pixels of cards that are kept ready below the visible part
 
@@ -84,6 +85,8 @@ class CardList(QObject):
             if card.seq in self._rows and self._rows[card.seq][0] != card:
                 self._drop(card.seq)
         self._build(count)
+        if len(self._rows) <= _LAID_OUT_AT_ONCE:
+            self._lay_out_page()
         self._fill_soon.start()
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
@@ -160,7 +163,6 @@ class CardList(QObject):
                 self._column.insertWidget(self._first_index + place, row)
                 row.show()  # else it has no height before the next event
         self._mark_ends()
-        self._lay_out_page()
         QTimer.singleShot(0, self, self._keep_place)
 
     def _lay_out_page(self) -> None:
@@ -202,7 +204,7 @@ class CardList(QObject):
     def _keep_place(self) -> None:
         """Scroll so that the card that stays is where it was; again whenever the layout has moved it."""
         if self._anchor is not None and self._anchor[0] in self._rows:
-            self._lay_out_page()  # the card may be a new widget, without a place so far
+            self._column.activate()  # the card may be a new widget, without a place so far
             self._scroll.verticalScrollBar().setValue(self._rows[self._anchor[0]][1].y() - self._anchor[1])
 
     def _release(self) -> None:
