@@ -12860,9 +12860,13 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/document.py" />
+            <source>System message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <location filename="../../helix_desktop/ui/inspector/request/document.py" />
             <source>System prompt</source>
             <translation type="unfinished" />
         </message>

@@ -58,7 +58,8 @@ def _sections(
     opening = len(messages) - len(window.entries)
     tokens = sum(item.tokens for item in items if item.kind in _OPENING_KINDS and not item.seq)
     for message in messages[:opening]:
-        yield "system", message.role, tr("System prompt"), tokens, message_body(message)
+        # With environment and instructions, which have rows of their own in the inspector.
+        yield "system", message.role, tr("System message"), tokens, message_body(message)
     if tools:
         names = tr.plural(len(tools), "%n tool", "%n tools")
         tokens = sum(item.tokens for item in items if item.kind in _TOOL_KINDS)
