@@ -16769,6 +16769,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>Make it readable, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>Move the folder away, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/settings.py" />
             <source>No model from {provider} is selected.</source>
             <translation type="unfinished" />
@@ -16836,6 +16846,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>The file {file} can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
             <source>The file {file} is damaged.</source>
             <translation type="unfinished" />
         </message>
@@ -16857,6 +16872,11 @@
         <message>
             <location filename="../../helix_desktop/config/settings_file.py" />
             <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/settings_file.py" />
+            <source>Your changes hold until you quit.</source>
             <translation type="unfinished" />
         </message>
         <message>
