@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_not_called_damaged_and_is_never_replaced(file: P
 
 
 def test_a_file_without_permission_to_read_stays_as_it_is(file: Path) -> None:
-    class Locked(type(file)):  # type: ignore[misc]
+    class Locked(type(file)):  # type: ignore[misc] - it differs by system
         """A path that the system does not let anybody read."""
 
         def read_text(self, *args: object, **options: object) -> str:
