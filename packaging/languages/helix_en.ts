@@ -6453,6 +6453,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>Check --data-dir and {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/main.py" />
             <source>Check that it exists and that you may read and write it.</source>
             <translation type="unfinished" />
@@ -7065,6 +7070,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>The turn was stopped.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>There is no data to move.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8319,6 +8329,16 @@
         <message>
             <location filename="../../helix_desktop/cli/commands.py" />
             <source>{file} isn't used: {command} is {other}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>{folder} doesn't exist.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>{folder} has no data of Helix Desktop.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15880,6 +15900,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>It was in {folder} when this process started.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/backup.py" />
             <source>It's in the data folder {data}, and would be lost with it.</source>
             <translation type="unfinished" />
@@ -15900,8 +15925,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>Restart the server, or quit Helix Desktop and start it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>Shorten them, or move parts to files that the agent can read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>The data of this workspace can't be opened.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>The data of this workspace was moved to {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25165,6 +25205,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>Choose a folder outside of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>Choose a workspace folder to import into</source>
             <translation type="unfinished" />
@@ -25352,6 +25397,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_opener.py" />
             <source>It was deleted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>It's in the folder of {name}, which an agent could change.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25692,6 +25742,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>The cache opens with a session, and this workspace has none.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>The data can't be moved to {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>
