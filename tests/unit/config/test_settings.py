@@ -138,16 +138,17 @@ def test_what_cannot_be_read_is_not_called_damaged_and_is_never_replaced(file: P
     assert not list(file.parent.glob("*damaged*"))
 
 
-def test_a_file_without_permission_to_read_stays_as_it_is(file: Path) -> None:
-    class Locked(type(file)):  # type: ignore[misc] - it differs by system
-        """A path that the system does not let anybody read."""
-
-        def read_text(self, *args: object, **options: object) -> str:
-            raise PermissionError(13, "Permission denied", str(self))
+def test_a_file_without_permission_to_read_stays_as_it_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, encoding: str = "") -> str:
+        raise PermissionError(13, "Permission denied", str(path))
 
     file.write_text('theme = "dark"\n', encoding="utf-8")
-    settings_file = SettingsFile(Locked(file))
-    error = settings_file.load()[1]
+    settings_file = SettingsFile(file)
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "read_text", refuse)
+        error = settings_file.load()[1]
     assert isinstance(error, SettingsUnreadable)
     assert error.why == "Permission denied."
     assert error.fix == "Make it readable, then start Helix Desktop again."
