@@ -60,7 +60,7 @@ def _check_has_data(data: DataDir) -> None:
     """Raise DataDirUnavailable where there is nothing to move: a path was mistyped, say."""
     if data.moved_from is None and not data.workspaces_dir.is_dir() and not data.settings_file.exists():
         raise DataDirUnavailable(
-            text("There is no data to move."),
+            text("Nothing to move."),
             text("{folder} has no data of Helix Desktop.", folder=data.root)
             if data.root.is_dir()
             else text("{folder} doesn't exist.", folder=data.root),

@@ -688,6 +688,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/content_access.py" />
+            <source>It can't be restored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/response_stream.py" />
             <source>It ended without text or a tool call.</source>
             <translation type="unfinished" />
@@ -6580,6 +6585,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>Find it by words with {command}, or list the entries.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Helix Desktop and file dialogs find exports by this ending.</source>
             <translation type="unfinished" />
@@ -6795,6 +6805,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>Nothing to do</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>Nothing to move.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7073,11 +7088,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/move_data.py" />
-            <source>There is no data to move.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>This can't be undone.</source>
             <translation type="unfinished" />
@@ -7155,6 +7165,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Write {form}; {command} lists the events.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>Write {handle}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7502,6 +7517,11 @@
         <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>invalid value: {value}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/argument_types.py" />
+            <source>its lines end before they begin; write {file}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8339,6 +8359,11 @@
         <message>
             <location filename="../../helix_desktop/cli/move_data.py" />
             <source>{folder} has no data of Helix Desktop.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>{handle} ends before it begins.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10870,6 +10895,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>Make it readable, then try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/exam/examiner.py" />
             <source>No questions about these recordings found.</source>
             <translation type="unfinished" />
@@ -10887,6 +10917,11 @@
         <message>
             <location filename="../../helix_desktop/exam/questions.py" />
             <source>See {section} in the README.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>The folder {folder} can't be read.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15095,6 +15130,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>Make it readable, then try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/replayer.py" />
             <source>No open call has the id {id}.</source>
             <translation type="unfinished" />
@@ -15132,6 +15172,11 @@
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>The file is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>The folder {folder} can't be read.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15489,6 +15534,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>Add {bundle}, or leave {option} out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
             <source>All icons are missing.</source>
             <translation type="unfinished" />
@@ -15768,6 +15818,11 @@
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/bundled.py" />
             <source>{name} must count {expected} tokens in a known text (got {counted}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>{option} goes with {bundle} only.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20609,6 +20664,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
+            <source>Choose another name.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/store/redaction/leveldb_redaction.py" />
             <source>Close and reopen the workspace to repair it, then remove the text again.</source>
             <translation type="unfinished" />
@@ -20636,6 +20696,11 @@
         <message>
             <location filename="../../helix_desktop/store/leveldb/database.py" />
             <source>Couldn't save to disk. Earlier work is safe.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
+            <source>Create it, or choose another place.</source>
             <translation type="unfinished" />
         </message>
         <message>

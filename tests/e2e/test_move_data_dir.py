@@ -155,7 +155,7 @@ def test_a_folder_without_data_is_not_moved(
         typo.mkdir()
     assert main(["move-data", str(tmp_path / "new"), "--data-dir", str(typo)]) == 2
     words = capsys.readouterr().err
-    assert "There is no data to move." in words
+    assert "Nothing to move." in words
     assert (f"{typo} doesn't exist." in words) is not exists
     assert [path.name for path in tmp_path.iterdir()] == (["typo"] if exists else [])
 
