@@ -11,7 +11,13 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.ports.tools import FileReader, LineSearch
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
-from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
+from helix_desktop.domain.errors import (
+    ContentDamaged,
+    ContentRedacted,
+    DigestAmbiguous,
+    DigestUnknown,
+    InvalidInput,
+)
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import display_name
@@ -66,7 +72,7 @@ class ContentAccess:
         if len(digests) == 1:
             return digests[0]
         if not digests and is_digest(plain):
-            await self.store.entry(plain)  # raises with the reason if it was redacted
+            await self._check_redacted(plain)
         if not digests:
             raise DigestUnknown(
                 _text("No cached output starts with {digest}.", digest=repr(prefix[:64])),
@@ -75,10 +81,18 @@ class ContentAccess:
             )
         raise DigestAmbiguous(
             _text("Several cached outputs start with {digest}.", digest=repr(plain)),
-            verbatim(", ".join(digest[:16] for digest in digests)),
+            verbatim(f"{', '.join(digest[:16] for digest in digests)}."),
             _text("Enter more digits."),
             near=tuple(digests),
         )
+
+    async def _check_redacted(self, digest: str) -> None:
+        """Raise ContentRedacted with words for the user if the content was removed, else DigestUnknown."""
+        try:
+            await self.store.entry(digest)
+        except ContentRedacted as error:
+            fix = error.fix if error.near else _text("It can't be restored.")
+            raise ContentRedacted(error.what, error.why, fix, error.near) from error
 
     async def verify(self, digest: str) -> VerifyResult:
         """Read a content again and compare its SHA-256 with its digest."""

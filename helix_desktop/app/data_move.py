@@ -31,8 +31,10 @@ def move_data_dir(
     """Copy, verify and switch, once nobody else uses the data. Raises HelixError before any change."""
     earlier_places = places_of(data_dir.chosen_folder)[:-1]
     plan_move(data_dir.root, target)
+    _registry(data_dir.root).check_is_outside(target)
     with _exclusive_access(data_dir, timeout_s):
         move = plan_move(data_dir.root, target, earlier_places)  # nobody adds to it any more
+        _registry(data_dir.root).check_is_outside(move.target)
         move.copy(on_progress)
         _relocate_samples(move)
         move.switch()
@@ -74,8 +76,13 @@ def _in_use_error(reason: TranslatableText) -> StoreLocked:
 
 def _relocate_samples(move: DataDirMove) -> None:
     """Update the paths of workspaces inside the data directory, such as the guided sample."""
-    registry = WorkspaceRegistry(move.target / "workspaces", TomlFiles(), wall_clock_ms)
+    registry = _registry(move.target)
     for record in registry.list_workspaces(include_removed=True):
-        if Path(record.path).is_relative_to(move.source):
-            path = str(move.target / Path(record.path).relative_to(move.source))
+        folder = Path(record.path)
+        if folder != move.source and folder.is_relative_to(move.source):  # the source itself is no sample
+            path = str(move.target / folder.relative_to(move.source))
             registry.change(record.id, path=path)
+
+
+def _registry(root: Path) -> WorkspaceRegistry:
+    return WorkspaceRegistry(DataDir(root).workspaces_dir, TomlFiles(), wall_clock_ms)

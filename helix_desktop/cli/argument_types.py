@@ -12,6 +12,7 @@ from typing import Any
 from helix_desktop.domain.digest import is_digest_prefix
 from helix_desktop.domain.files.mention import parse_line_range
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -66,6 +67,11 @@ def attached_file(text: str) -> tuple[Path, int, int]:
     if (file := path(text)).exists():
         return file, 0, 0
     name, first_line, last_line = parse_line_range(text)
+    if last_line < first_line:
+        reversed_lines = f"{name}:{last_line}-{first_line}"
+        raise argparse.ArgumentTypeError(
+            tr("its lines end before they begin; write {file}", file=escape_hidden_name(reversed_lines))
+        )
     return path(name), first_line, last_line
 
 

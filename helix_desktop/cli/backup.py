@@ -88,6 +88,8 @@ def backup(args: argparse.Namespace) -> int:
                 text("No workspace data is stored yet."),
                 text("Open a project folder as a workspace first."),
             )
+        if records:  # once: each workspace would say the same
+            await services.backup.make_folder(folder)
         exports: list[ExportResult] = []
         for record in records:
             try:

@@ -87,7 +87,7 @@ def content_name(content: CacheEntry | LostContent) -> str:
 
 
 class ProgressPrinter:
-    """Prints the progress of a job, on a terminal only."""
+    """Prints the progress of a job on one line, which goes at the end; on a terminal only."""
 
     def __init__(self, job: str = "") -> None:
         """`job` is printed before each percentage."""
@@ -97,10 +97,21 @@ class ProgressPrinter:
     def update(self, done: int, total: int) -> None:
         """Print the progress if it has advanced enough."""
         share = done / total if total else 1.0
-        if self._is_terminal and share - self._printed_share >= _PRINT_EVERY:
+        if not self._is_terminal:
+            return
+        if share >= 1.0 and self._printed_share:
+            self._printed_share = 0.0
+            _write_over("")
+        elif share < 1.0 and share - self._printed_share >= _PRINT_EVERY:
             self._printed_share = share
             percent = format_whole_percent(share)
-            print_err(tr("{job}: {percent}", job=self._job, percent=percent) if self._job else percent)
+            _write_over(tr("{job}: {percent}", job=self._job, percent=percent) if self._job else percent)
+
+
+def _write_over(text: str) -> None:
+    """Write over the line of standard error that the cursor is in, and go to its beginning."""
+    sys.stderr.write(f"\r{text}\x1b[K\r")
+    sys.stderr.flush()
 
 
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:

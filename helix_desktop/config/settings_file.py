@@ -13,8 +13,14 @@ import msgspec
 
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.config.toml_file import TomlFiles, backup_damaged
-from helix_desktop.domain.errors import HelixError, SettingsDamaged
-from helix_desktop.domain.translatable_text import TextContext, plain_text, system_reason, verbatim
+from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
+from helix_desktop.domain.translatable_text import (
+    TextContext,
+    join_sentences,
+    plain_text,
+    system_reason,
+    verbatim,
+)
 
 text = TextContext("Settings")
 
@@ -35,6 +41,7 @@ class SettingsFile:
         self._newest: Settings | None = None
         self._saved: Settings | None = None
         self._is_damaged = False
+        self._unreadable: SettingsUnreadable | None = None
         self._invalid: set[str] = set()
         """The keys of the file whose values do not count, and PROVIDERS.NAME of such a provider."""
         self._valid_providers: frozenset[str] = frozenset()
@@ -50,11 +57,14 @@ class SettingsFile:
         """Return the settings, and the error of a damaged file; unreadable settings get their defaults.
 
         A file that is no TOML is backed up first, as settings.damaged-N.toml; `save` leaves it as it is until
-        the user changes a setting, and an invalid value until the user sets that one. Blocks for a few
-        milliseconds.
+        the user changes a setting, and an invalid value until the user sets that one. It never replaces a
+        file that can't be read. Blocks for a few milliseconds.
         """
         try:
             fields = self._files.read(self._path)
+        except SettingsUnreadable as unreadable:
+            self._is_damaged, self._unreadable = True, unreadable
+            return Settings(), unreadable
         except SettingsDamaged as damaged:
             self._is_damaged = True
             fix = text(
@@ -100,6 +110,7 @@ class SettingsFile:
             if self._is_damaged:
                 if msgspec.structs.replace(settings, recent=()) == Settings():
                     return  # an opened workspace is no reason to lose what a user can still correct
+                self._check_was_readable()
                 backup_damaged(self._path)  # it may have been corrected since
                 self._is_damaged = False
             self.save_now(settings)
@@ -119,6 +130,13 @@ class SettingsFile:
                 ),
                 text("They are in force until you quit, and are saved then if the folder is back."),
             )
+
+    def _check_was_readable(self) -> None:
+        """Raise HelixError if the file is there and could not be read: its settings are not in this run."""
+        error = self._unreadable
+        if error is not None and os.path.lexists(self._path):
+            why = join_sentences(error.what, error.why, text("Your changes hold until you quit."))
+            raise HelixError(_NOT_SAVED, why, error.fix)
 
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.errors import SettingsDamaged, SettingsUnreadable
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.system.files import write_text_durably
 
 _text = TextContext("Settings")
@@ -22,12 +22,15 @@ class TomlFiles:
         """Return the file's content; empty if there is no file.
 
         Raises SettingsDamaged if it is not TOML; `back_up` copies it first, before anything can overwrite it.
+        Raises SettingsUnreadable if the system does not let it be read.
         """
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return {}
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise _unreadable_error(path, error) from error
+        except UnicodeDecodeError as error:
             raise _damaged_error(path, str(error), back_up) from error
         try:
             return tomllib.loads(text)
@@ -45,13 +48,13 @@ class TomlFiles:
         write_text_durably(path, tomlkit.dumps(fields))
 
     def update(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file's content as `write` does; comments stay."""
+        """Replace the file's content as `write` does; comments stay, and a file that can't be read."""
         import tomlkit
         from tomlkit.exceptions import TOMLKitError
 
         try:
             document = tomlkit.parse(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, TOMLKitError):
+        except (FileNotFoundError, UnicodeDecodeError, TOMLKitError):
             document = tomlkit.document()
         for name in [name for name in document if name not in fields]:
             del document[name]
@@ -59,6 +62,15 @@ class TomlFiles:
             if name not in document or document[name] != value:
                 document[name] = value
         write_text_durably(path, tomlkit.dumps(document))
+
+
+def _unreadable_error(path: Path, error: OSError) -> SettingsUnreadable:
+    fix = (
+        _text("Move the folder away, then start Helix Desktop again.")
+        if path.is_dir()
+        else _text("Make it readable, then start Helix Desktop again.")
+    )
+    return SettingsUnreadable(_text("The file {file} can't be read.", file=path), system_reason(error), fix)
 
 
 def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:

@@ -44,6 +44,11 @@ def self_check(args: argparse.Namespace) -> int:
     if args.paint_only:
         return run_render_checks()
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
+    if args.with_names and args.bundle is None:
+        raise InvalidInput(
+            text("{option} goes with {bundle} only.", option="--with-names", bundle="--bundle"),
+            fix=text("Add {bundle}, or leave {option} out.", option="--with-names", bundle="--bundle"),
+        )
     if args.bundle is not None and args.bundle.exists():
         raise InvalidInput(
             text("{file} already exists.", file=args.bundle), fix=text("Choose another name for the bundle.")

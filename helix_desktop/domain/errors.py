@@ -3,6 +3,7 @@
 HelixError
 ├── InvalidInput                                            what was typed: an address, a label, an id
 ├── DataDirUnavailable, SettingsDamaged, WorkspaceMissing   where things live
+│                       └── SettingsUnreadable
 ├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
 ├── InstanceNotResponding                                   the instance that owns the data directory hangs
 ├── InvalidRecording                                        a recorded session that is to be replayed
@@ -87,6 +88,10 @@ class DataDirUnavailable(HelixError):
 
 class SettingsDamaged(HelixError):
     """A settings file is not what it should be; the damaged file is kept aside."""
+
+
+class SettingsUnreadable(SettingsDamaged):
+    """A settings file cannot be read, and may be intact: nothing replaces it."""
 
 
 class WorkspaceMissing(HelixError):

@@ -56,7 +56,7 @@ class QuestionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_questions(folder: Path) -> dict[str, QuestionFile]:
     """Return the question files of a folder by the digest of their recording. Raises InvalidInput."""
-    paths = sorted(folder.glob("*.toml"))
+    paths = _question_paths(folder)
     if not paths:
         ending = text("Question files end in {suffix}.", suffix=".toml")
         raise InvalidInput(
@@ -69,6 +69,20 @@ def read_questions(folder: Path) -> dict[str, QuestionFile]:
     _require_unique([file.recording for file in files])
     _require_unique([question.id for file in files for question in file.questions])
     return by_recording
+
+
+def _question_paths(folder: Path) -> list[Path]:
+    """Return the question files of a folder; none if there is no folder. Raises InvalidInput."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise InvalidInput(
+            text("The folder {folder} can't be read.", folder=folder),
+            system_reason(error),
+            text("Make it readable, then try again."),
+        ) from error
 
 
 def _read_file(path: Path) -> QuestionFile:

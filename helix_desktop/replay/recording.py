@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import stat
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -89,16 +90,14 @@ def parse_arguments(arguments: str) -> object:
 def find_recordings(paths: Iterable[Path]) -> list[Path]:
     """Return the recordings among files and folders, in order; folders are searched recursively.
 
-    Raises InvalidRecording for a folder without any.
+    Raises InvalidRecording for a folder without any, and for one that can't be read.
     """
     recordings: list[Path] = []
     for path in paths:
         if not path.is_dir():
             recordings.append(path)
             continue
-        in_folder = sorted(
-            file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file()
-        )
+        in_folder = sorted(_recordings_in(path))
         if not in_folder:
             raise InvalidRecording(
                 text("No recordings in {folder}.", folder=path),
@@ -107,6 +106,19 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
             )
         recordings += in_folder
     return list(dict.fromkeys(recordings))
+
+
+def _recordings_in(root: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        what = text("The folder {folder} can't be read.", folder=error.filename or root)
+        raise InvalidRecording(
+            what, system_reason(error), text("Make it readable, then try again.")
+        ) from error
+
+    for folder, _, names in os.walk(root, onerror=refuse):
+        yield from (
+            file for name in names if name.endswith(SUFFIXES) and (file := Path(folder, name)).is_file()
+        )
 
 
 def read_messages(path: Path) -> Iterator[dict[str, Any]]:

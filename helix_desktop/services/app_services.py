@@ -33,6 +33,7 @@ from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.closed_sessions import ClosedSessions
+from helix_desktop.services.data_presence import check_data_is_there
 from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.git.checkouts import GitCheckouts
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
@@ -148,6 +149,7 @@ class AppServices:
 
     async def _open(self, workspace_id: str, read_only: bool, on_progress: OnProgress) -> OpenWorkspace:
         record = self.registry.get(workspace_id)
+        await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
         root = None if read_only else _workspace_folder(record)
         policy = self.registry.load_policy(workspace_id)
         roles = await self.models.roles(record)
@@ -215,6 +217,7 @@ class AppServices:
             yield self._stores[workspace_id]
             return
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
+            await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
             store = await self._open_store(
                 self.registry.store_folder(workspace_id), workspace_id, wall_clock_ms
             )

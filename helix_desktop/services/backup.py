@@ -103,6 +103,13 @@ class BackupService:
     ) -> ExportResult:
         """Write a workspace to a new file in a folder, which is created. Raises as `export` does."""
         record = self._registry.get(workspace_id)
+        await self.make_folder(folder)
+        now = datetime.fromtimestamp(self._clock() / 1000)
+        stamp = f"{record.id[:8]}-{now:%Y%m%d-%H%M%S}"
+        return await self.export(workspace_id, folder / file_name(record.name, stamp), on_progress)
+
+    async def make_folder(self, folder: Path) -> None:
+        """Create the folder of a backup unless it is there. Raises ArchiveWriteFailed."""
         try:
             await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -111,9 +118,6 @@ class BackupService:
                 folder_reason(error, folder, non_folder_in(folder)),
                 text("Choose another folder."),
             ) from error
-        now = datetime.fromtimestamp(self._clock() / 1000)
-        stamp = f"{record.id[:8]}-{now:%Y%m%d-%H%M%S}"
-        return await self.export(workspace_id, folder / file_name(record.name, stamp), on_progress)
 
     def unreadable_workspaces(self) -> tuple[HelixError, ...]:
         """Return why workspaces can't be backed up whose own files can't be read."""

@@ -84,7 +84,9 @@ class FileIndex:
         folders: dict[str, None] = {}
         for mention in find_mentions(text):
             kind = await self.kind(mention.path)
-            if kind == "file":
+            if kind is not None and mention.is_reversed:
+                missing[f"{mention.path}:{mention.first_line}-{mention.last_line}"] = None
+            elif kind == "file":
                 files[mention._replace(start=0, end=0)] = None
             elif kind == "folder":
                 folders[mention.path] = None

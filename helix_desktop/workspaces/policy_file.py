@@ -11,9 +11,11 @@ from typing import Any
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, error_reason
-from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
+from helix_desktop.workspaces.toml_storage import TomlStorage, check_replaceable, save_error
 
 text = TextContext("Workspaces")
+
+_NOT_SAVED = text("The policy wasn't saved.")
 
 POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
 _WRONG_TYPE = re.compile(r"^Expected `(.+?)`, got `(.+?)` - at `\$\.(\w+)`$")
@@ -52,13 +54,14 @@ class PolicyFile:
 
     def save(self, policy: ContextPolicy) -> None:
         """Write the policy; comments stay. Raises HelixError; then the previous one is unchanged."""
+        check_replaceable(self._files, self.path, _NOT_SAVED)
         try:
             self._files.update(self.path, policy_fields(policy))
         except OSError as error:
-            raise save_error(text("The policy wasn't saved."), self.path.parent, error) from error
+            raise save_error(_NOT_SAVED, self.path.parent, error) from error
 
     def replace(self, policy: ContextPolicy) -> None:
-        """Overwrite a damaged policy file after backing it up. Raises HelixError."""
+        """Overwrite a damaged policy file after backing it up. Raises HelixError if it is unreadable."""
         self._files.backup_damaged(self.path)
         self._write(self.path, policy_fields(policy))
 
@@ -71,6 +74,7 @@ class PolicyFile:
 
         Stored values that it uses again are no longer stored.
         """
+        check_replaceable(self._files, self._changes_path, _NOT_SAVED)
         stored, own = self._stored(), _own_fields(policy)
         self.save(policy)
         restorable = stored.get(policy.profile, {})
@@ -96,15 +100,16 @@ class PolicyFile:
     def _stored(self) -> ProfileChanges:
         try:
             tables = self._files.read(self._changes_path)
-        except SettingsDamaged:  # it was backed up
+        except SettingsDamaged:  # it was backed up, or can't be read and stays as it is
             return {}
         return {name: dict(table) for name, table in tables.items() if isinstance(table, dict) and table}
 
     def _write(self, path: Path, fields: Mapping[str, Any]) -> None:
+        check_replaceable(self._files, path, _NOT_SAVED)
         try:
             self._files.write(path, fields)
         except OSError as error:
-            raise save_error(text("The policy wasn't saved."), path.parent, error) from error
+            raise save_error(_NOT_SAVED, path.parent, error) from error
 
     def _line_of(self, field: str) -> int:
         """Return the number of the line that sets a field; 0 if none does."""

@@ -13,13 +13,19 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged, WorkspaceMissing
+from helix_desktop.domain.errors import (
+    HelixError,
+    InvalidInput,
+    SettingsDamaged,
+    SettingsUnreadable,
+    WorkspaceMissing,
+)
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.toml_storage import TomlStorage, gone_error, save_error
+from helix_desktop.workspaces.toml_storage import TomlStorage, check_replaceable, gone_error, save_error
 
 text = TextContext("Workspaces")
 
@@ -43,7 +49,7 @@ class WorkspaceRegistry:
     def _load(self) -> None:
         for folder in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
             # A manual copy of a workspace's folder has another name, and is not a workspace.
-            if _is_workspace_id(folder.name) and (folder / RECORD_FILE).is_file():
+            if _is_workspace_id(folder.name) and _has_record(folder):
                 self._load_record(folder)
         self._records = dict(sorted(self._records.items(), key=lambda pair: (pair[1].added, pair[0])))
 
@@ -55,6 +61,8 @@ class WorkspaceRegistry:
         try:
             fields = self._files.read(folder / RECORD_FILE)
             self._records[folder.name] = msgspec.convert({**fields, "id": folder.name}, WorkspaceRecord)
+        except SettingsUnreadable as error:
+            self._add_problem(error)
         except SettingsDamaged as error:  # to delete the file, as it says, would lose which folder it is
             self._add_problem(SettingsDamaged(error.what, error.why, _RECORD_FIX))
         except msgspec.ValidationError as error:
@@ -82,6 +90,20 @@ class WorkspaceRegistry:
         if exact is not None:
             return exact
         return next((record for record in records if _is_same_folder(record.path, real)), None)
+
+    def check_is_outside(self, folder: Path) -> None:
+        """Raise InvalidInput if the data of the app would be in a workspace's folder there."""
+        real = Path(_real_path(Path(os.path.expanduser(folder))))
+        for record in self.list_workspaces():
+            own = Path(_real_path(Path(record.path)))
+            if real.is_relative_to(own) or any(
+                _is_same_folder(record.path, str(parent)) for parent in real.parents
+            ):
+                raise InvalidInput(
+                    text("The data can't be moved to {folder}.", folder=real),
+                    text("It's in the folder of {name}, which an agent could change.", name=record.name),
+                    text("Choose a folder outside of it."),
+                )
 
     def add(self, path: Path, demo: bool = False, name: str = "", trusted: bool = False) -> WorkspaceRecord:
         """Add a folder as a workspace, or list it again; safe if two processes do it concurrently.
@@ -112,7 +134,7 @@ class WorkspaceRegistry:
         """Change some fields of a record and save it, if that is new. Raises WorkspaceMissing, HelixError."""
         record = self.get(workspace_id)
         with self._locked():
-            if (self.data_folder(workspace_id) / RECORD_FILE).is_file():  # keep another process's changes
+            if _has_record(self.data_folder(workspace_id)):  # keep another process's changes
                 self._load_record(self.data_folder(workspace_id))
             current = self._records.get(workspace_id, record)
             changed = msgspec.structs.replace(current, **fields)
@@ -169,8 +191,10 @@ class WorkspaceRegistry:
 
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
         folder = self.data_folder(record.id)
+        not_saved = text("The settings of {workspace} weren't saved.", workspace=record.name)
         if record.id in self._records:
-            _check_exists(folder, text("The settings of {workspace} weren't saved.", workspace=record.name))
+            _check_exists(folder, not_saved)
+        check_replaceable(self._files, folder / RECORD_FILE, not_saved)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
         self._files.write(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
         self._records[record.id] = record
@@ -246,6 +270,17 @@ def _check_exists(folder: Path, what: TranslatableText) -> None:
 
 def _make_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _has_record(folder: Path) -> bool:
+    """Return True if a workspace's folder has a record, even one that can't be read."""
+    try:
+        (folder / RECORD_FILE).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _is_workspace_id(name: str) -> bool:

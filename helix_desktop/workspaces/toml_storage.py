@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
+from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
+from helix_desktop.domain.translatable_text import (
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    system_reason,
+)
 
 text = TextContext("Workspaces")
 
@@ -18,7 +23,8 @@ class TomlStorage(Protocol):
     def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
         """Return the file's content; empty if there is no file. Raises SettingsDamaged.
 
-        With `back_up` a damaged file is copied next to it, because it may be overwritten.
+        With `back_up` a damaged file is copied next to it, because it may be overwritten. One that can't be
+        read raises SettingsUnreadable, and is never overwritten.
         """
         ...
 
@@ -33,6 +39,16 @@ class TomlStorage(Protocol):
     def write(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file. Raises OSError."""
         ...
+
+
+def check_replaceable(files: TomlStorage, path: Path, what: TranslatableText) -> None:
+    """Raise HelixError, which says `what` was not saved, if a file can't be read: it may be intact."""
+    try:
+        files.read(path, back_up=False)
+    except SettingsUnreadable as error:
+        raise HelixError(what, join_sentences(error.what, error.why), error.fix) from error
+    except SettingsDamaged:
+        return
 
 
 def save_error(what: TranslatableText, folder: Path, error: OSError) -> HelixError:

@@ -688,6 +688,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/content_access.py" />
+            <source>It can't be restored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/response_stream.py" />
             <source>It ended without text or a tool call.</source>
             <translation type="unfinished" />
@@ -6453,6 +6458,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>Check --data-dir and {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/main.py" />
             <source>Check that it exists and that you may read and write it.</source>
             <translation type="unfinished" />
@@ -6572,6 +6582,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>File history: {verified} verified, {damaged} damaged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>Find it by words with {command}, or list the entries.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6790,6 +6805,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>Nothing to do</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>Nothing to move.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7148,6 +7168,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>Write {handle}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/move_data.py" />
             <source>You can delete it.</source>
             <translation type="unfinished" />
@@ -7492,6 +7517,11 @@
         <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>invalid value: {value}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/argument_types.py" />
+            <source>its lines end before they begin; write {file}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8319,6 +8349,21 @@
         <message>
             <location filename="../../helix_desktop/cli/commands.py" />
             <source>{file} isn't used: {command} is {other}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>{folder} doesn't exist.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/move_data.py" />
+            <source>{folder} has no data of Helix Desktop.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>{handle} ends before it begins.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10850,6 +10895,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>Make it readable, then try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/exam/examiner.py" />
             <source>No questions about these recordings found.</source>
             <translation type="unfinished" />
@@ -10867,6 +10917,11 @@
         <message>
             <location filename="../../helix_desktop/exam/questions.py" />
             <source>See {section} in the README.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>The folder {folder} can't be read.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15084,6 +15139,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>Make it readable, then try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/replayer.py" />
             <source>No open call has the id {id}.</source>
             <translation type="unfinished" />
@@ -15121,6 +15181,11 @@
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>The file is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>The folder {folder} can't be read.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15478,6 +15543,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>Add {bundle}, or leave {option} out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
             <source>All icons are missing.</source>
             <translation type="unfinished" />
@@ -15760,6 +15830,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>{option} goes with {bundle} only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/diagnostics/checks/subprocesses.py" />
             <source>{program} didn't end within {seconds} seconds.</source>
             <translation type="unfinished" />
@@ -15889,6 +15964,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>It was in {folder} when this process started.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/backup.py" />
             <source>It's in the data folder {data}, and would be lost with it.</source>
             <translation type="unfinished" />
@@ -15909,8 +15989,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>Restart the server, or quit Helix Desktop and start it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>Shorten them, or move parts to files that the agent can read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>The data of this workspace can't be opened.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/data_presence.py" />
+            <source>The data of this workspace was moved to {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16778,6 +16873,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>Make it readable, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>Move the folder away, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/settings.py" />
             <source>No model from {provider} is selected.</source>
             <translation type="unfinished" />
@@ -16845,6 +16950,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>The file {file} can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
             <source>The file {file} is damaged.</source>
             <translation type="unfinished" />
         </message>
@@ -16866,6 +16976,11 @@
         <message>
             <location filename="../../helix_desktop/config/settings_file.py" />
             <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/settings_file.py" />
+            <source>Your changes hold until you quit.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20558,6 +20673,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
+            <source>Choose another name.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/store/redaction/leveldb_redaction.py" />
             <source>Close and reopen the workspace to repair it, then remove the text again.</source>
             <translation type="unfinished" />
@@ -20585,6 +20705,11 @@
         <message>
             <location filename="../../helix_desktop/store/leveldb/database.py" />
             <source>Couldn't save to disk. Earlier work is safe.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
+            <source>Create it, or choose another place.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25154,6 +25279,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>Choose a folder outside of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>Choose a workspace folder to import into</source>
             <translation type="unfinished" />
@@ -25341,6 +25471,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_opener.py" />
             <source>It was deleted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>It's in the folder of {name}, which an agent could change.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25681,6 +25816,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>The cache opens with a session, and this workspace has none.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>The data can't be moved to {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>

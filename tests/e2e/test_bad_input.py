@@ -150,6 +150,7 @@ UNUSABLE = [
     (turn("--model", "a/b", "--base-url", "http://"), "must be a web address (got "),
     (turn("--model", "a/b", "--base-url", "http://[/v1"), "must be a web address (got "),
     (turn("--model", "a/b", "--base-url", "http://host:99999/v1"), "must be a web address (got "),
+    (turn("--attach", "ws/a.txt:10-5"), "its lines end before they begin; write ws/a.txt:5-10"),
     (turn("--session", "nothing-like-it"), "No session of this workspace starts with 'nothing-like-it'."),
     (("timeline", "--workspace", "other"), "other isn't a workspace yet."),
     (("cache", "list", "--workspace", "nowhere"), "nowhere isn't a folder. It doesn't exist, or is a file."),
@@ -164,12 +165,18 @@ UNUSABLE = [
     (("exam", "--questions", "nowhere", "ws/a.txt"), "It doesn't exist, or is a file. See Recall exam"),
     (("cache", "show", "xyz", "--workspace", "ws"), "No cached output starts with 'xyz'."),
     (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace has no cached output ffff"),
+    (("cache", "recall", "foo", "--workspace", "ws"), "with helix-desktop cache search, or list"),
+    (("cache", "recall", "007aec2", "--workspace", "ws"), "No cached output starts with '007aec2'."),
+    (("cache", "recall", "e30-e20", "--workspace", "ws", "--from-session", "last"), "Write e20-e30."),
     (("cache", "show", "f" * 65, "--workspace", "ws"), "No cached output starts with"),
     (("cache", "verify", "0123", "--workspace", "ws"), "No cached output starts with '0123'."),
     (("demo", "--out", "ws/a.txt"), "a.txt can't be used. It isn't a folder. Choose"),
     (("demo", "--out", "d" * 300), "can't be used. File name too long."),
     (("backup", "d/saved", "--data-dir", "d"), "It's in the data folder /"),
-    (("move-data", "ws/a.txt/x"), "ws/a.txt isn't a folder. It stays where it was."),
+    (("move-data", "plain.txt/x"), "plain.txt isn't a folder. It stays where it was."),
+    (("move-data", "ws/new"), "It's in the folder of ws, which an agent could change."),
+    (("move-data", "new", "--data-dir", "typo"), "typo doesn't exist. Check --data-dir and HELIX_DATA_DIR."),
+    (("self-check", "--with-names"), "--with-names goes with --bundle only. Add --bundle, or leave"),
     (("sessions", "--workspace", "ws", "--data-dir", "d" * 300), "can't be used. File name too long."),
     (("demo", "--out", "ws/a.txt/x"), "ws/a.txt isn't a folder."),
     (("screenshots", "--out", "out", "--language", "xx"), "Unknown language: xx. Helix Desktop has: en"),
@@ -201,6 +208,7 @@ def test_invalid_input_is_named_in_one_line(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cli.folder / "other").mkdir()
+    (cli.folder / "plain.txt").touch()
     (cli.project / "inside").mkdir()
     assert say(*turn()) == 0
     before = sorted(cli.data.glob("workspaces/*"))
@@ -212,6 +220,15 @@ def test_invalid_input_is_named_in_one_line(
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
     assert capsys.readouterr().out.startswith("hi  ("), "and the workspace is as it was"
+
+
+def test_a_backup_to_a_file_is_refused_once(cli: Cli, refuse: Refuse) -> None:
+    """Not once for each workspace."""
+    (cli.folder / "plain.txt").touch()
+    (cli.folder / "other").mkdir()
+    for folder in ("ws", "other"):
+        assert say("run", "--workspace", folder, "--trust", "--message", "hi") == 0
+    assert "plain.txt. It isn't a folder. Choose another folder." in refuse("backup", "plain.txt", code=1)
 
 
 def test_an_ambiguous_prefix_needs_more_digits(

@@ -230,7 +230,12 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     recalled = await cli("cache", "recall", entry[1], *as_agent, "--pattern", "Tide", "--context", "0")
     assert b" \xc2\xb7 1 matching line for 'Tide'" in recalled.out
     assert recalled.out.count(b"\n") == 2
-    (await cli("cache", "recall", "e999", *as_agent)).assert_refused(1, "names no words and no output")
+    (await cli("cache", "recall", "e999", *as_agent)).assert_refused(2, "names no words and no output")
+    recalled_digest = (await cli("cache", "list", *at, "--json")).json[0]["digest"]
+    wrong = await cli("cache", "recall", recalled_digest, *at, "--pattern", "(")
+    wrong.assert_refused(2, "can't be read. Unclosed group. Correct it")
+    short = (await cli("cache", "recall", recalled_digest[:5], *at)).out
+    assert short == (await cli("cache", "recall", recalled_digest, *at)).out != b""
     (await cli("cache", "recall", entry[1], *at)).assert_refused(2, "Add --from-session.")
 
 

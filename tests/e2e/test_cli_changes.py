@@ -118,6 +118,9 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert merged.code == 0, merged
     assert (cli.project / "a.txt").read_text() == "one\n\n\nmine\n"
     assert (await changes(cli, "accept")).out.decode() == "All changes accepted\n"
+    accepted = (await changes(cli, "accept", "--json")).json["accepted"]
+    assert accepted == sorted(accepted)
+    assert {"a.txt", "b.txt"} <= set(accepted), "they are named even if none was given"
     lines = (await changes(cli, "list")).out.decode()
     assert "Turn 1: Change it" in lines
     assert "deleted     b.txt · reverted" in lines

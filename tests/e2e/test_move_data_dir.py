@@ -127,6 +127,39 @@ def test_it_moves_and_is_found_at_the_new_place(
     assert left == {POINTER_FILE} if remove else {"settings.toml", "workspaces"} < left
 
 
+@pytest.mark.parametrize("place", ["", "data", "data/deep"])
+def test_it_does_not_move_into_the_folder_of_a_workspace(data: DataDir, tmp_path: Path, place: str) -> None:
+    before = files_in(data.root)
+    with pytest.raises(InvalidInput, match="in the folder of ws, which an agent could change"):
+        move_data_dir(data, tmp_path / "ws" / place, quiet)
+    assert files_in(data.root) == before
+    assert list((tmp_path / "ws").iterdir()) == []
+
+
+def test_a_workspace_in_the_data_folder_itself_keeps_its_path(data: DataDir, tmp_path: Path) -> None:
+    """Only what moves along is somewhere else after a move."""
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    record = next(record for record in registry.list_workspaces() if not record.demo)
+    registry.change(record.id, path=str(data.root))
+    moved = move_data_dir(data, tmp_path / "new", quiet).target
+    registry = WorkspaceRegistry(moved / "workspaces", TomlFiles(), TickingClock())
+    assert registry.get(record.id).path == str(data.root)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_folder_without_data_is_not_moved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], exists: bool
+) -> None:
+    typo = tmp_path / "typo"
+    if exists:
+        typo.mkdir()
+    assert main(["move-data", str(tmp_path / "new"), "--data-dir", str(typo)]) == 2
+    words = capsys.readouterr().err
+    assert "Nothing to move." in words
+    assert (f"{typo} doesn't exist." in words) is not exists
+    assert [path.name for path in tmp_path.iterdir()] == (["typo"] if exists else [])
+
+
 @pytest.mark.parametrize("is_taken", [False, True])
 def test_the_old_copy_can_be_deleted_or_it_is_said_what_has_to_stay(
     data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str], is_taken: bool

@@ -18,12 +18,15 @@ async def attach_mentioned_files(
 ) -> tuple[Attachment, ...]:
     """Return what goes along with a message: its attachments, then each file that it mentions, once.
 
-    A mention of no file, or of one that cannot be attached, is text and nothing else. Raises StoreError.
+    A mention of no file or of reversed lines, or of a file that cannot be attached, is text and nothing else.
+    Raises StoreError.
     """
     mentioned = []
-    for path, first_line, last_line, *_ in find_mentions(text):
+    for mention in find_mentions(text):
+        if mention.is_reversed:
+            continue
         try:
-            mentioned.append(await attach_file(session_id, path, first_line, last_line))
+            mentioned.append(await attach_file(session_id, *mention[:3]))
         except InvalidInput:
             continue
     return with_mentioned(attachments, mentioned)

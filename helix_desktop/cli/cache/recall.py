@@ -13,14 +13,16 @@ from helix_desktop.cli.cache.list import resolve_session
 from helix_desktop.cli.output import print_out
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import RECALL_TOOL, SEARCH_TOOL
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import ContentRedacted, DigestUnknown, InvalidInput, ToolError
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.tools.cache.regex_lines import pattern_error
 
 text = TextContext("Command line")
 
 _ENTRIES = re.compile(r"e\d+(-e?\d+)?")
+_ENTRY_RANGE = re.compile(r"(?:[0-9a-f]{8,64}[\s,:]+)?e(\d{1,6})(?:\s*[-–]\s*e?(\d{1,6}))?")
 _MAX_HITS = 50  # the most that the tool takes
 
 
@@ -40,14 +42,39 @@ async def recall(args: argparse.Namespace, services: AppServices, workspace: Ope
             fix=text("Add {option}.", option="--from-session"),
         )
     arguments = {
-        "hash": args.handle,
+        "hash": await _resolve_handle(args.handle, workspace),
         "pattern": args.pattern,
         "start_line": args.start_line,
         "end_line": args.end_line,
         "context": args.context,
         "max_tokens": args.max_tokens,
     }
-    return await _print_answer(RECALL_TOOL, arguments, args, services, workspace)
+    try:
+        return await _print_answer(RECALL_TOOL, arguments, args, services, workspace)
+    except ToolError as error:  # it is about what was asked for
+        raise pattern_error(error) or InvalidInput(error.what, error.why, error.fix) from error
+
+
+async def _resolve_handle(handle: str, workspace: OpenWorkspace) -> str:
+    """Return entry numbers as they are, and the digest of anything else. Raises HelixError for the user."""
+    plain = handle.strip().strip("\"'`").rstrip("….").lower()
+    if match := _ENTRY_RANGE.fullmatch(plain):
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise InvalidInput(
+                text("{handle} ends before it begins.", handle=repr(handle)),
+                fix=text("Write {handle}.", handle=f"e{last}-e{first}"),
+            )
+        return plain
+    try:
+        return await workspace.contents.resolve(plain)
+    except ContentRedacted:
+        raise
+    except DigestUnknown as error:
+        fix = text(
+            "Find it by words with {command}, or list the entries.", command="helix-desktop cache search"
+        )
+        raise DigestUnknown(error.what, error.why, fix, error.near) from error
 
 
 async def search_as_agent(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:

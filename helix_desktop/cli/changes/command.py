@@ -134,7 +134,7 @@ async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         raise no_such_changes()
     await workspace.changes.accept(session_id, paths)
     if args.json:
-        print_out(json.dumps({"session": session_id, "accepted": paths}, indent=1))
+        print_out(json.dumps({"session": session_id, "accepted": list(paths or sorted(changed))}, indent=1))
     elif paths:
         print_out(tr.plural(len(paths), "%n file accepted", "%n files accepted"))
     else:

@@ -36,6 +36,11 @@ class Mention(NamedTuple):
     end: int = 0
 
     @property
+    def is_reversed(self) -> bool:
+        """Return True if its lines end before they begin, so that it names none."""
+        return self.last_line < self.first_line
+
+    @property
     def looks_like_path(self) -> bool:
         """Return True if hardly anything else is meant: an `@` also begins names and decorators."""
         return bool(self.first_line) or "/" in self.path or "." in self.path or " " in self.path
@@ -51,12 +56,15 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 
 
 def parse_line_range(text: str) -> tuple[str, int, int]:
-    """Return a path that may end with `:10` or `:10-40`, and its first and last line; 0, 0 for none."""
+    """Return a path that may end with `:10` or `:10-40`, and its first and last line; 0, 0 for none.
+
+    The last line may be before the first: whoever wrote that is told so.
+    """
     match = _BARE_LINES.search(text)
     if match is None or not match.start():
         return text, 0, 0
     first = int(match["first"])
-    return text[: match.start()], first, max(first, int(match["last"] or first))
+    return text[: match.start()], first, int(match["last"] or first)
 
 
 def format_mention(path: str, first_line: int = 0, last_line: int = 0) -> str:
@@ -98,7 +106,7 @@ def _read(match: re.Match[str]) -> Mention | None:
     if match["quoted"]:
         path = _unescape(match["quoted"])
         first = int(match["first"] or 0)
-        return Mention(path, first, max(first, int(match["last"] or 0)), match.start(), match.end())
+        return Mention(path, first, int(match["last"] or first), match.start(), match.end())
     bare = match["bare"].rstrip(_PUNCTUATION)
     path, first, last = parse_line_range(bare)
     end = match.start() + 1 + len(bare)

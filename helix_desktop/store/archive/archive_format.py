@@ -28,7 +28,13 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason, system_reason
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    folder_reason,
+    system_reason,
+)
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
@@ -90,12 +96,12 @@ def invalid_archive(why: TranslatableText) -> InvalidArchive:
     )
 
 
-def write_failed(path: Path, why: TranslatableText) -> ArchiveWriteFailed:
+def write_failed(path: Path, why: TranslatableText, fix: OptionalText = "") -> ArchiveWriteFailed:
     """Return the error for a file that the disk did not take."""
     return ArchiveWriteFailed(
         text("{file} wasn't written.", file=path),
         why,
-        text("Nothing was left behind. Choose another place, or free up space there."),
+        fix or text("Nothing was left behind. Choose another place, or free up space there."),
     )
 
 
@@ -103,9 +109,10 @@ def refused_write(path: Path, error: OSError) -> ArchiveWriteFailed:
     """Return the error for a file that the system didn't take."""
     folder = path.parent
     if os.path.isdir(path):
-        return write_failed(path, text("A folder has this name."))
+        return write_failed(path, text("A folder has this name."), text("Choose another name."))
     if not os.path.lexists(folder):
-        return write_failed(path, text("The folder {folder} doesn't exist.", folder=folder))
+        why = text("The folder {folder} doesn't exist.", folder=folder)
+        return write_failed(path, why, text("Create it, or choose another place."))
     return write_failed(path, folder_reason(error, path, non_folder_in(folder)))
 
 

@@ -15,6 +15,7 @@ _ERROR_CLASSES: dict[str, type[HelixError]] = {
     "InputUnusable": errors.InvalidInput,
     "DataDirUnusable": errors.DataDirUnavailable,
     "SettingsDamaged": errors.SettingsDamaged,
+    "SettingsUnreadable": errors.SettingsUnreadable,
     "WorkspaceMissing": errors.WorkspaceMissing,
     "WorkspaceUntrusted": errors.WorkspaceUntrusted,
     "WindowSilent": errors.InstanceNotResponding,

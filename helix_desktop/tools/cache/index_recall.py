@@ -268,7 +268,7 @@ class IndexRecall:
         if first > len(lines) or last < first:
             raise ToolError(
                 f"There are no lines {first} to {args.end_line or 'the end'}.",
-                f"There are {len(lines):,} lines.",
+                f"There {'is' if len(lines) == 1 else 'are'} {pluralize(len(lines), 'line')}.",
             )
         pages = Paginator(lines[:last], args.max_tokens or max_tokens, self._count_tokens)
         page = await pages.page_at(first, args.start_char)

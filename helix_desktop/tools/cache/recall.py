@@ -202,7 +202,11 @@ class _Lines:
         """Return the first and the last requested line. Raises ToolError when there are none."""
         first, last = max(args.start_line or 1, self.first), min(args.end_line or self.last, self.last)
         if first > self.last or last < first:
-            there = f"the lines of {self.part_of}" if self.part_of else f"{self.total} lines"
+            there = (
+                f"the lines of {self.part_of}"
+                if self.part_of
+                else f"{self.total} line{'' if self.total == '1' else 's'}"
+            )
             raise ToolError(
                 f"There are no lines {args.start_line or 1} to {args.end_line or 'the end'}.",
                 f"The content has {there}.",

@@ -67,10 +67,16 @@ class RegexLineSearch:
 
 
 def _as_input_error(error: ToolError) -> InvalidInput:
-    """Return a failed search for the user; ripgrep's last line says what of a pattern is wrong."""
+    """Return a failed search for the user."""
+    reason = str(error.why) or str(error.what)
+    return pattern_error(error) or InvalidInput(_text("The search failed."), verbatim(reason))
+
+
+def pattern_error(error: ToolError) -> InvalidInput | None:
+    """Return the error for the user if a pattern is wrong, as ripgrep's last line says; else None."""
     reason = str(error.why)
     if _SYNTAX_ERROR not in reason:
-        return InvalidInput(_text("The search failed."), verbatim(reason or str(error.what)))
+        return None
     return InvalidInput(
         _text("The regular expression can't be read."),
         verbatim(reason.rpartition(_SYNTAX_ERROR)[2].strip().capitalize() + "."),

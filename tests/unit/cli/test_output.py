@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from helix_desktop.agent.session_updates import EventRecorded, SpendDecided
-from helix_desktop.cli.output import TurnPrinter, print_remaining_work
+from helix_desktop.cli.output import ProgressPrinter, TurnPrinter, print_remaining_work
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
@@ -81,3 +81,18 @@ def test_what_is_still_done_after_a_turn_is_said_on_a_terminal_only(
         stream.flush()
         assert os.read(reader, 1_000).startswith(b"[the turn is done; still noting older messages")
     os.close(reader)
+
+
+def test_progress_stays_on_one_line_of_a_terminal_and_goes_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = ProgressPrinter("Verifying")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    printer = ProgressPrinter("Verifying")
+    for done in range(101):
+        printer.update(done, 100)
+        quiet.update(done, 100)
+    lines = capsys.readouterr().err
+    assert "\n" not in lines
+    assert "Verifying: 95 %\x1b[K\r" in lines
+    assert lines.endswith("\r\x1b[K\r")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.config.settings import ModelEntry, Provider, Settings, key_variable, parse_label
 from helix_desktop.config.settings_file import SettingsFile
-from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
@@ -113,6 +113,48 @@ def test_a_damaged_file_stays_until_a_setting_is_changed(file: Path) -> None:
     asyncio.run(settings_file.save(SETTINGS))
     assert file.with_name("settings.damaged-2.toml").read_text(encoding="utf-8") == 'theme = "dark"\n'
     assert SettingsFile(file).load() == (SETTINGS, None)
+
+
+def test_what_cannot_be_read_is_not_called_damaged_and_is_never_replaced(file: Path) -> None:
+    file.mkdir()
+    settings_file = SettingsFile(file)
+    settings, error = settings_file.load()
+    assert (settings, settings_file.knows_models) == (Settings(), False)
+    assert isinstance(error, SettingsUnreadable)
+    assert error.what == f"The file {file} can't be read."
+    assert error.why == "Is a directory."
+    assert error.fix == "Move the folder away, then start Helix Desktop again."
+    asyncio.run(settings_file.save(settings.with_recent("w1")))
+    with pytest.raises(HelixError, match=r"couldn.t be saved.*can.t be read.*hold until you quit"):
+        asyncio.run(settings_file.save(SETTINGS))
+    file.rmdir()
+    file.write_text('theme = "dark"\n', encoding="utf-8")
+    with pytest.raises(HelixError, match="start Helix Desktop again"):
+        asyncio.run(settings_file.save(SETTINGS))
+    assert file.read_text(encoding="utf-8") == 'theme = "dark"\n', "its other settings are not in this run"
+    file.unlink()
+    asyncio.run(settings_file.save(SETTINGS))
+    assert SettingsFile(file).load() == (SETTINGS, None)
+    assert not list(file.parent.glob("*damaged*"))
+
+
+def test_a_file_without_permission_to_read_stays_as_it_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, encoding: str = "") -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    file.write_text('theme = "dark"\n', encoding="utf-8")
+    settings_file = SettingsFile(file)
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "read_text", refuse)
+        error = settings_file.load()[1]
+    assert isinstance(error, SettingsUnreadable)
+    assert error.why == "Permission denied."
+    assert error.fix == "Make it readable, then start Helix Desktop again."
+    with pytest.raises(HelixError, match=r"Permission denied\."):
+        asyncio.run(settings_file.save(SETTINGS))
+    assert file.read_text(encoding="utf-8") == 'theme = "dark"\n'
 
 
 def test_an_invalid_value_stays_in_the_file_until_it_is_set(file: Path) -> None:

@@ -42,3 +42,14 @@ def test_a_wrong_file_is_refused(text: str, reason: str, tmp_path: Path) -> None
 def test_a_folder_without_questions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="No questions"):
         read_questions(tmp_path)
+
+
+def test_a_folder_that_cannot_be_read_does_not_pass_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(InvalidInput, match=r"can.t be read\. Permission denied\."):
+        read_questions(tmp_path)

@@ -174,6 +174,23 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
         recording.find_recordings([tmp_path / "none"])
 
 
+def test_a_folder_that_cannot_be_read_does_not_pass_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.jsonl").touch()
+    (tmp_path / "locked").mkdir()
+    list_folder = os.scandir
+
+    def refuse(folder: str) -> Any:
+        if Path(folder).name == "locked":
+            raise PermissionError(13, "Permission denied", folder)
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InvalidRecording, match=r"locked can.t be read\. Permission denied\. Make it"):
+        recording.find_recordings([tmp_path])
+
+
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 
 

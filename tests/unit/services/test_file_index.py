@@ -43,3 +43,12 @@ async def test_it_lists_what_the_tools_may_read_and_follows_the_disk(tmp_path: P
         await index.kind(path) for path in ("src", "src/", "build/out.o", "gone", "secret/key.txt", "../x")
     ]
     assert kinds == ["folder", "folder", "file", None, None, None]
+
+
+async def test_lines_that_end_before_they_begin_name_no_file(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("x\n" * 20)
+    index = FileIndex(open_jail(tmp_path), Ripgrep(find_ripgrep(), {}))
+    found = await index.look_up("See @README.md:10-5 and @README.md:5-10, not @gone.md:9-3.")
+    assert [mention[:3] for mention in found.files] == [("README.md", 5, 10)]
+    assert found.missing == ("README.md:10-5", "gone.md")
+    assert found.missing_text == "File not found: README.md:10-5 and gone.md (sent as text)"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from helix_desktop.config.data_dir_pointer import write_pointer
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import DataDirUnavailable, HelixError
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.workspaces.registry import RECORD_FILE
 
@@ -78,3 +79,42 @@ async def test_the_data_of_a_workspace_is_not_made_again_for_its_settings(
     away.rename(folder)
     services.registry.change(workspace.id, trusted=True)
     assert "trusted = true" in (folder / RECORD_FILE).read_text(encoding="utf-8")
+
+
+async def test_no_store_is_made_where_the_data_was_moved_from(services: AppServices, tmp_path: Path) -> None:
+    """A server that was idle meanwhile would answer that nothing is cached."""
+    project, data, target = tmp_path / "project", services.data_dir.root, tmp_path / "d2"
+    project.mkdir()
+    workspace = services.registry.add(project)
+    data.rename(target)
+    data.mkdir()
+    write_pointer(data, target)
+    kept = sorted(data.iterdir())
+    with pytest.raises(DataDirUnavailable, match=f"was moved to {target}.*Restart the server"):
+        async with services.borrow_store(workspace.id):
+            pass
+    with pytest.raises(DataDirUnavailable):
+        await services.open_workspace(workspace.id)
+    assert sorted(data.iterdir()) == kept
+
+
+async def test_no_store_is_made_in_the_copy_that_a_move_leaves(services: AppServices, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    workspace = services.registry.add(tmp_path / "project")
+    write_pointer(services.data_dir.root, tmp_path / "d2")
+    with pytest.raises(DataDirUnavailable, match="was moved to"):
+        async with services.borrow_store(workspace.id):
+            pass
+
+
+async def test_no_store_is_made_where_the_data_of_a_workspace_is_gone(
+    services: AppServices, tmp_path: Path
+) -> None:
+    (tmp_path / "project").mkdir()
+    workspace = services.registry.add(tmp_path / "project")
+    folder = services.registry.data_folder(workspace.id)
+    folder.rename(tmp_path / "away")
+    with pytest.raises(HelixError, match="was deleted or moved, or its drive"):
+        async with services.borrow_store(workspace.id):
+            pass
+    assert not folder.exists()

@@ -14,7 +14,8 @@ import pytest
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsUnreadable
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.services.sample_workspaces import add_sample
@@ -232,6 +233,34 @@ def test_a_change_to_the_same_values_writes_only_a_record_that_cannot_be_read(
     file.unlink()
     registry.change(record.id, session="s1")
     assert registry_at(tmp_path).get(record.id) == record
+
+
+def test_a_record_that_cannot_be_read_is_reported_and_never_replaced(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    record = registry.add(project)
+    file = registry.data_folder(record.id) / RECORD_FILE
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(HelixError, match=r"The settings of .* weren.t saved.*can.t be read"):
+        registry.change(record.id, trusted=True)
+    assert file.is_dir()
+    (problem,) = registry_at(tmp_path).problems
+    assert problem.what == f"The file {file} can't be read."
+    assert "Errno" not in str(problem)
+
+
+def test_a_policy_that_cannot_be_read_is_never_replaced(tmp_path: Path, project: Path) -> None:
+    registry = registry_at(tmp_path)
+    policy_file = registry.policy_file(registry.add(project).id)
+    policy_file.path.unlink()
+    policy_file.path.mkdir()
+    with pytest.raises(SettingsUnreadable, match=r"can.t be read. Is a directory. Move the folder away"):
+        policy_file.load()
+    for save in (policy_file.save, policy_file.replace):
+        with pytest.raises(HelixError, match=r"The policy wasn.t saved.*can.t be read"):
+            save(ContextPolicy())
+    assert policy_file.path.is_dir()
+    assert not list(policy_file.path.parent.glob("*damaged*"))
 
 
 def test_a_server_rule_is_stored_with_what_the_server_said(tmp_path: Path, project: Path) -> None:

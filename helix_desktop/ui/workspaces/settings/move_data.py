@@ -46,6 +46,7 @@ class MoveDataPresenter(QObject):
         if target is None:
             return
         move = await asyncio.to_thread(plan_move, source, target)
+        await asyncio.to_thread(self._services.registry.check_is_outside, move.target)
         answer = await dialogs.ask(
             self._dialog,
             self._window.theme,

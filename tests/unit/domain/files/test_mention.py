@@ -28,7 +28,7 @@ def test_what_is_formatted_is_read_back_whatever_surrounds_it(
         ("@src/app.py:10-40.", [("src/app.py", 10, 40)]),
         ("Compare @a.py:7, @b.py; and (@c/d).", [("a.py", 7, 7), ("b.py", 0, 0), ("c/d", 0, 0)]),
         ('@"a b.txt":3-9 @"c d/"', [("a b.txt", 3, 9), ("c d/", 0, 0)]),
-        ("@a.py:40-10", [("a.py", 40, 40)]),
+        ('@a.py:40-10 @"b c":9-3', [("a.py", 40, 10), ("b c", 9, 3)]),
         ("me@example.com, a/@b, \\@c, @ d, @", []),
         ("`@a.py` and\n```\n@b.py\n```\n@c.py", [("c.py", 0, 0)]),
         ('@"open', []),
@@ -43,3 +43,8 @@ def test_lines_may_be_unfinished_while_they_are_typed() -> None:
         assert parse_typed(typed) == ("a.py", 0, 0)
     for typed in ("a.py:7", "a.py:7-", '"a.py":7', '"a.py":7-'):
         assert parse_typed(typed) == ("a.py", 7, 7)
+
+
+def test_lines_that_end_before_they_begin_are_told_apart() -> None:
+    mentions = find_mentions('@a.py:40-10 @"b c":9-3 @a.py:7-7 @a.py:7 @a.py @"b c"')
+    assert [mention.is_reversed for mention in mentions] == [True, True, False, False, False, False]
