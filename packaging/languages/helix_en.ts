@@ -4359,7 +4359,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/diff/row_painting.py" />
+            <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>no newline at end of file</source>
             <translation type="unfinished" />
         </message>
