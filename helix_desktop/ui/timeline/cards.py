@@ -408,6 +408,7 @@ _GLYPHS = {
     "exclude": "eye-off",
     "policy": "filter",
     "hold": "pause",
+    "resume": "play",
     "branch": "git-branch",
 }
 
