@@ -10131,7 +10131,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/design/shell_data.py" />
-            <source>compacts in ~{tokens}</source>
+            <source>compacts in ≈ {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24944,6 +24944,14 @@
         <message>
             <location filename="../../helix_desktop/app/recovery.py" />
             <source>“{title}” in {workspace}</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Words</name>
+        <message>
+            <location filename="../../helix_desktop/words/call_targets.py" />
+            <source>Workspace folder</source>
             <translation type="unfinished" />
         </message>
     </context>

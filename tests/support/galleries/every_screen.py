@@ -337,10 +337,14 @@ def dialog_screens() -> Iterator[Screen]:
 def _request_window(window: QWidget) -> RequestWindow:
     """Return the window of a request whose model has no server."""
     request_window = RequestWindow(window)
-    part = RequestPart("user", "user", "Fix the login", 12, 1)
+    parts = (
+        RequestPart("user", "user", "Fix the login", 12, 1),
+        RequestPart("tool read_file", "output", "read_file src/login.py", 340, 4, "read_file"),
+        RequestPart("tool list_directory", "output", "list_directory .", 40, 4, "list_directory"),
+    )
     note = half_longer("This model has no server, so the JSON is Helix's own.")
     text, json = "== user · 12 tokens\nFix the login", PagedContent(b"{}")
-    document, messages = RequestDocument(text, (part,)), PagedContent(text.encode())
+    document, messages = RequestDocument(text, parts), PagedContent(text.encode())
     title = half_longer("Next request")
     request_window.show_texts(RequestTexts(title, note, document, messages, json, "{}", ""))
     request_window.show_text()
