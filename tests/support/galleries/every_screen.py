@@ -190,7 +190,7 @@ def chat_screens() -> Iterator[Screen]:
         yield Screen(name, scene, ((776, 700), (460, 600)))
     window = QWidget()
     window.resize(800, 600)
-    yield Screen("completions", _completion_popup(window), ((760, 270), (290, 150)))
+    yield Screen("completions", _completion_popup(window), ((0, 0), (290, 150)))
 
 
 class _TintedPopup(Themed, CompletionPopup):
@@ -208,6 +208,9 @@ def _completion_popup(window: QWidget) -> CompletionPopup:
     rows = [CompletionItem("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)
+    anchor = QWidget(window)
+    anchor.setGeometry(20, 400, 760, 80)
+    popup.place(anchor)
     popup.show()
     window.show()
     return popup
