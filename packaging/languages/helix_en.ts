@@ -3043,23 +3043,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
-            <source>Changes of every file in the workspace can be undone.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
-            <source>Changes of these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
-            <source>Changes of these places aren't stored, so they can't be undone. What you include is copied when you resume copying files.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes of {path}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
+            <source>Changes to every file in the workspace can be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
+            <source>Changes to these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
+            <source>Changes to these places aren't stored, so they can't be undone. What you include is copied when you resume copying files.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3185,7 +3185,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>Copying files is paused. Changes of files that aren't copied yet can't be undone.</source>
+            <source>Copying files is paused. Changes to files that aren't copied yet can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4198,7 +4198,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
-            <source>Use now</source>
+            <source>Use current</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6239,7 +6239,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>Trash of “{workspace}”</source>
+            <source>Trash for “{workspace}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7551,7 +7551,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
-            <source>list, compare, revert and redo changes of files</source>
+            <source>list, compare, revert and redo changes to files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8673,7 +8673,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Your changes aren't saved. Press Esc again to discard them.</source>
+            <source>Your changes aren't saved. Cancel again to discard them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11341,11 +11341,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Changes of files</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Changes: the files that the session changed, with their diffs, and Revert.</source>
             <translation type="unfinished" />
@@ -11388,6 +11383,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Everything is stored on this computer as it arrives. The context is a view of it that stays small: large and old outputs are cached, old steps are noted, old messages are summarized.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>File changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11507,7 +11507,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
-            <source>On the command line, {command} lists, compares, reverts and redoes changes.</source>
+            <source>On the command line, “{command}” lists, compares, reverts and redoes changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11572,7 +11572,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
-            <source>The agent can ask you what only you can decide. Choose an option by mouse or by its number, write something else, or skip it. A question waits as long as you like.</source>
+            <source>The agent can ask you what only you can decide. Choose an option with the mouse or by its number, write something else, or skip it. A question waits as long as you like.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11637,7 +11637,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>To undo changes of files, open Changes.</source>
+            <source>To undo changes to files, open Changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16554,7 +16554,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
-            <source>Until you resume, changes of files that aren't copied yet can't be undone.</source>
+            <source>Until you resume, changes to files that aren't copied yet can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17034,7 +17034,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
-            <source>Changes of larger files can't be undone.</source>
+            <source>Changes to larger files can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21375,10 +21375,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>%n changes of files can't be reverted after that.</source>
+            <source>%n changes to files can't be reverted after that.</source>
             <translation>
                 <numerusform>%n change of files can't be reverted after that.</numerusform>
-                <numerusform>%n changes of files can't be reverted after that.</numerusform>
+                <numerusform>%n changes to files can't be reverted after that.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -23655,7 +23655,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>The folder of {workspace} is missing</source>
+            <source>The folder for {workspace} is missing</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23680,7 +23680,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>With the key of Anthropic, OpenAI, Gemini or another provider, or a server on this computer: Ollama, LM Studio, llama.cpp or vLLM.</source>
+            <source>With a key from Anthropic, OpenAI, Gemini or another provider, or a server on this computer: Ollama, LM Studio, llama.cpp or vLLM.</source>
             <translation type="unfinished" />
         </message>
         <message>
