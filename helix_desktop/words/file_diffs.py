@@ -21,6 +21,11 @@ def describe_mode(diff: FileDiff) -> str:
     return tr("Permissions: {before} → {after}", before=f"{before.mode:o}", after=f"{after.mode:o}")
 
 
+def missing_line_end_note() -> str:
+    """Return what stands behind a file's last line that ends without a newline."""
+    return tr("no newline at end of file")
+
+
 def describe_without_lines(diff: FileDiff) -> list[str]:
     """Return what happened, sentence by sentence, where no lines or images are compared."""
     lines = []

@@ -10,6 +10,7 @@ from helix_desktop.words.translation import Translator, current_language
 tr = Translator("Numbers")
 
 _NO_BREAK_AT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\$?\d)| (?=· )")
+_OPTION = re.compile(r"(?<!\S)--\w[\w-]{0,28}(?![\w-])")  # a longer one would need more room than there is
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _THOUSAND, _MILLION, _BILLION = 1_000, 1_000_000, 1_000_000_000
 _KILO = 1024
@@ -93,6 +94,11 @@ def format_usd(amount: float) -> str:
 def keep_units(text: str) -> str:
     """Return a text for lines in which no number is parted from its unit; none of them begins with a dot."""
     return _NO_BREAK_AT.sub(_NO_BREAK, text)
+
+
+def keep_options(text: str) -> str:
+    """Return a text for lines in which no option of a command is parted at its hyphens."""
+    return _OPTION.sub(lambda option: option[0].replace("-", "\N{NON-BREAKING HYPHEN}"), text)
 
 
 def _shortened(number: float) -> str:

@@ -276,7 +276,7 @@ def deletion_lines(deletion: PermanentDeletion, history: FileHistoryCleanup) -> 
             tr.plural(
                 history.captures,
                 "%n change of files can't be reverted after that.",
-                "%n changes of files can't be reverted after that.",
+                "%n changes to files can't be reverted after that.",
             )
         )
     if staying:

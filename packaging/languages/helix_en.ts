@@ -3048,23 +3048,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
-            <source>Changes of every file in the workspace can be undone.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
-            <source>Changes of these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
-            <source>Changes of these places aren't stored, so they can't be undone. What you include is copied when you resume copying files.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes of {path}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
+            <source>Changes to every file in the workspace can be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
+            <source>Changes to these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
+            <source>Changes to these places aren't stored, so they can't be undone. What you include is copied when you resume copying files.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3190,7 +3190,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>Copying files is paused. Changes of files that aren't copied yet can't be undone.</source>
+            <source>Copying files is paused. Changes to files that aren't copied yet can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4203,7 +4203,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
-            <source>Use now</source>
+            <source>Use current</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4364,7 +4364,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/diff/row_painting.py" />
+            <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>no newline at end of file</source>
             <translation type="unfinished" />
         </message>
@@ -6244,7 +6244,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>Trash of “{workspace}”</source>
+            <source>Trash for “{workspace}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7581,7 +7581,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
-            <source>list, compare, revert and redo changes of files</source>
+            <source>list, compare, revert and redo changes to files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8718,7 +8718,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Your changes aren't saved. Press Esc again to discard them.</source>
+            <source>Your changes aren't saved. Cancel again to discard them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10176,7 +10176,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/design/shell_data.py" />
-            <source>compacts in ~{tokens}</source>
+            <source>compacts in ≈ {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11396,11 +11396,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Changes of files</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Changes: the files that the session changed, with their diffs, and Revert.</source>
             <translation type="unfinished" />
@@ -11443,6 +11438,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Everything is stored on this computer as it arrives. The context is a view of it that stays small: large and old outputs are cached, old steps are noted, old messages are summarized.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>File changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11562,7 +11562,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
-            <source>On the command line, {command} lists, compares, reverts and redoes changes.</source>
+            <source>On the command line, “{command}” lists, compares, reverts and redoes changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11627,7 +11627,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
-            <source>The agent can ask you what only you can decide. Choose an option by mouse or by its number, write something else, or skip it. A question waits as long as you like.</source>
+            <source>The agent can ask you what only you can decide. Choose an option with the mouse or by its number, write something else, or skip it. A question waits as long as you like.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11692,7 +11692,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>To undo changes of files, open Changes.</source>
+            <source>To undo changes to files, open Changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16658,7 +16658,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
-            <source>Until you resume, changes of files that aren't copied yet can't be undone.</source>
+            <source>Until you resume, changes to files that aren't copied yet can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17158,7 +17158,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
-            <source>Changes of larger files can't be undone.</source>
+            <source>Changes to larger files can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21509,10 +21509,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>%n changes of files can't be reverted after that.</source>
+            <source>%n changes to files can't be reverted after that.</source>
             <translation>
                 <numerusform>%n change of files can't be reverted after that.</numerusform>
-                <numerusform>%n changes of files can't be reverted after that.</numerusform>
+                <numerusform>%n changes to files can't be reverted after that.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -23789,7 +23789,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>The folder of {workspace} is missing</source>
+            <source>The folder for {workspace} is missing</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23814,7 +23814,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>With the key of Anthropic, OpenAI, Gemini or another provider, or a server on this computer: Ollama, LM Studio, llama.cpp or vLLM.</source>
+            <source>With a key from Anthropic, OpenAI, Gemini or another provider, or a server on this computer: Ollama, LM Studio, llama.cpp or vLLM.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25078,6 +25078,14 @@
         <message>
             <location filename="../../helix_desktop/app/recovery.py" />
             <source>“{title}” in {workspace}</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Words</name>
+        <message>
+            <location filename="../../helix_desktop/words/call_targets.py" />
+            <source>Workspace folder</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -102,7 +102,7 @@ def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add `changes` with its verbs."""
     changes = commands.add_parser(
         "changes",
-        help=tr("list, compare, revert and redo changes of files"),
+        help=tr("list, compare, revert and redo changes to files"),
         description=tr(
             "Work with what the agent and its commands changed in the files of a workspace, which can stay "
             "open in the window."

@@ -292,6 +292,7 @@ class ChangeDetail(Themed, QWidget):
         """Offer to take a change back, or to do again what was taken back."""
         file = file_of(entry)
         self._is_redo = is_redoable(entry)
+        self.revert.set_icon("redo-2" if self._is_redo else "undo-2")
         self.revert.setEnabled(file is None or file.is_covered)
         self.accept.setVisible(can_accept(entry))
         self.revert.setVisible(can_change(entry))

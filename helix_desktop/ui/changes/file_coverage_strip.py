@@ -14,6 +14,7 @@ from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
 
@@ -41,10 +42,17 @@ class FileCoverageStrip(Themed, QWidget):
         self._help = HelpLink("changes")
         self._names = TextLine("", 12, role="faint")
         self._flow = FlowBox(
-            [self._icon, self.text, self._bar, self.places, self._names, self._help], right_from=5
+            [self._icon, self.text, self._bar, self.places, self._names, self._help], right_from=5, row_gap=0
         )
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
         self.show_coverage(FileCoverage(is_complete=True), "")
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme; every row is as high as one with a link, at the text size in force."""
+        super().tint(theme)
+        self.places.ensurePolished()
+        for words in (self.text, self._names):
+            words.setMinimumHeight(self.places.sizeHint().height())
 
     def show_coverage(self, coverage: FileCoverage, obstacle: Obstacle) -> None:
         """Show what is covered; nothing where files cannot be captured at all."""

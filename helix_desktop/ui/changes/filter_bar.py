@@ -20,7 +20,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, T
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.flow import FLOW_GAP, FlowBox
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -64,9 +64,9 @@ class ChangesFilterBar(QWidget):
         self._chips = FlowBox(list(self._sources.values()))
         self._grouping_switch = self._make_grouping_switch()
         self._source_switch = self._make_source_switch()
-        self._controls = FlowBox(
-            [self._source_switch, self._grouping_switch, self.field, self.counter, self.more], right_from=3
-        )
+        end = QWidget()  # the button never stands alone in a row
+        end.setLayout(row(self.counter, self.more, gap=FLOW_GAP))
+        self._controls = FlowBox([self._source_switch, self._grouping_switch, self.field, end], right_from=3)
         self.setLayout(column(self._controls, self._chips, margins=(18, 11, 12, 10), gap=8))
 
     @property

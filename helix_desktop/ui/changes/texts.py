@@ -243,7 +243,7 @@ def empty_text(state: ChangesState) -> str:
 def _unchanged_text(coverage: FileCoverage) -> str:
     if not coverage.is_complete and not coverage.error:
         if coverage.is_paused:
-            return tr("Copying files is paused. Changes of files that aren't copied yet can't be undone.")
+            return tr("Copying files is paused. Changes to files that aren't copied yet can't be undone.")
         return tr(
             "Your files are being copied, so that every change can be undone. Changes appear here as the "
             "agent works."

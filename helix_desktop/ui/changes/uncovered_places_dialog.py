@@ -68,7 +68,7 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
             self._column.addWidget(label(tr.plural(more, "and %n more place", "and %n more places"), "muted"))
         if not coverage.places:
             self._column.addWidget(
-                label(tr("Changes of every file in the workspace can be undone."), "muted", wrap=True)
+                label(tr("Changes to every file in the workspace can be undone."), "muted", wrap=True)
             )
         self._column.addStretch(1)
         retint(self._page, self._theme)
@@ -103,10 +103,10 @@ def _lead_text(coverage: FileCoverage) -> str:
     """Return what the places have in common, and when one is copied that the user includes."""
     if coverage.is_paused:
         return tr(
-            "Changes of these places aren't stored, so they can't be undone. What you include is copied when "
+            "Changes to these places aren't stored, so they can't be undone. What you include is copied when "
             "you resume copying files."
         )
     return tr(
-        "Changes of these places aren't stored, so they can't be undone. What you include is copied now, "
+        "Changes to these places aren't stored, so they can't be undone. What you include is copied now, "
         "in the background."
     )

@@ -55,7 +55,7 @@ class TrashDialog(SizedDialog):
             "Storing or recalling an output restores it.",
             days=TRASH_DAYS,
         )
-        title = tr("Trash of “{workspace}”", workspace=workspace_name)
+        title = tr("Trash for “{workspace}”", workspace=workspace_name)
         words = column(label(title, "title", wrap=True), label(lead, "muted", wrap=True), gap=5)
         buttons = FlowBox(
             [self.empty_button, self.delete_button, self.close_button, self.restore_button], right_from=2

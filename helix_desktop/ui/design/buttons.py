@@ -69,6 +69,12 @@ class PushButton(EnterActivates, Themed, QPushButton):
         if is_other:
             self.tint(self._theme)
 
+    def set_icon(self, icon_name: str) -> None:
+        """Show another icon."""
+        if icon_name != self._icon_name:
+            self._icon_name = icon_name
+            self.tint(self._theme)
+
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         super().tint(theme)

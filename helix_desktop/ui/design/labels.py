@@ -30,7 +30,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color, set_style_sheet
-from helix_desktop.words.numbers import keep_units
+from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
 _FEW_LETTERS_PX = 40  # a text that ends before that says nothing
@@ -93,8 +93,9 @@ class WrappedLabel(QLabel):
     def setText(self, text: str) -> None:
         """Show another text."""
         self._full_text = text
-        broken = breakable(text)
-        laid_out = keep_units(broken)
+        laid_out = keep_units(breakable(text))
+        if not self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
+            laid_out = keep_options(laid_out)  # copied, another hyphen would be no option
         super().setText(laid_out)
         self.setAccessibleName(text if laid_out != text else "")
 

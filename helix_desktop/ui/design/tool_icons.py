@@ -30,8 +30,17 @@ _ICONS = (
 )
 
 
+_CONTENT_ICONS = {
+    "": "database",
+    "argument": "braces",
+    "handover": "history",
+    "observations": "eye",
+    "fold": "list-tree",
+}
+
+
 def tool_icon(tool: str) -> str:
-    """Return the icon for a tool's name; for what comes from no tool, that of stored content."""
-    if not tool:
-        return "database"
+    """Return the icon for a tool's name, or for what wrote stored content that comes from no tool."""
+    if tool in _CONTENT_ICONS:
+        return _CONTENT_ICONS[tool]
     return next((name for part, name in _ICONS if part in tool.lower()), "wrench")

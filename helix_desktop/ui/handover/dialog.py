@@ -188,11 +188,11 @@ class HandoverDialog(Themed, SizedDialog):
         show_text(self._problem, message)
 
     def reject(self) -> None:
-        """On Esc, stop the writing first; drop a changed draft only when it is pressed again."""
+        """Stop the writing first; drop a changed draft only when asked for a second time."""
         if self.step == "writing":
             self.cancel_requested.emit()
         elif self.is_changed and not self._warned:
-            self.show_problem(tr("Your changes aren't saved. Press Esc again to discard them."))
+            self.show_problem(tr("Your changes aren't saved. Cancel again to discard them."))
             self._warned = True
         else:
             super().reject()

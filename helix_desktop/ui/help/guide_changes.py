@@ -1,4 +1,4 @@
-"""The guide's topic on changes of files."""
+"""The guide's topic on changes to files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def changes_sections() -> tuple[GuideSection, ...]:
                 ),
                 tr("A revert is a change like any other. You can undo it."),
                 tr(
-                    "On the command line, {command} lists, compares, reverts and redoes changes.",
+                    "On the command line, “{command}” lists, compares, reverts and redoes changes.",
                     command="helix-desktop changes",
                 ),
             ),

@@ -206,7 +206,7 @@ def undo_sections() -> tuple[GuideSection, ...]:
                     "Above the threshold, the context is compacted again after an undo. Session → Hold "
                     "compaction keeps it as it is while it fits, until you resume."
                 ),
-                tr("To undo changes of files, open Changes."),
+                tr("To undo changes to files, open Changes."),
             ),
         ),
     )

@@ -114,8 +114,8 @@ def messages_sections() -> tuple[GuideSection, ...]:
             tr("Questions"),
             (
                 tr(
-                    "The agent can ask you what only you can decide. Choose an option by mouse or by its "
-                    "number, write something else, or skip it. A question waits as long as you like."
+                    "The agent can ask you what only you can decide. Choose an option with the mouse or by "
+                    "its number, write something else, or skip it. A question waits as long as you like."
                 ),
                 tr(
                     "{command} asks the model a side question, also while it works. It answers from the "

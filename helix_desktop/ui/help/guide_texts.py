@@ -44,7 +44,7 @@ _TITLES: dict[Topic, TranslatableText] = {
     "noted": text("Noted"),
     "summarized": text("Summarized"),
     "undo": text("Undo and redo"),
-    "changes": text("Changes of files"),
+    "changes": text("File changes"),
     "policy": text("Context policy"),
     "instructions": text("Instructions"),
     "messages": text("Write messages"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
+from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_token_difference, format_tokens
 from helix_desktop.words.rewrite_explanations import (
@@ -73,7 +74,7 @@ class WindowRow:
     @property
     def label(self) -> str:
         """Return its name beside its icon, which stands for the tool of an output."""
-        return self.name.removeprefix(f"{self.tool} ") if self.tool else self.name
+        return target_title(self.name.removeprefix(f"{self.tool} ")) if self.tool else self.name
 
     @property
     def actions(self) -> tuple[RowAction, ...]:

@@ -72,7 +72,7 @@ _GLYPHS: dict[RowKind, str] = {
     "handover": "history",
     "user": "user",
     "assistant": "sparkles",
-    "output": "terminal",
+    "output": tool_icon(""),
     "recalled": "corner-down-left",
     "observations": "eye",
     "fold": "list-tree",

@@ -25,6 +25,8 @@ class FoundServerList(Themed, QWidget):
     """Nothing until somebody looks; then a line, or a card for each server."""
 
     add_requested = Signal(object)  # LocalServer
+    next_step_changed = Signal()
+    """It has a button that is the next step now, or has it no longer."""
 
     def __init__(self) -> None:
         """Start hidden."""
@@ -32,6 +34,7 @@ class FoundServerList(Themed, QWidget):
         self._message = label("", "muted", wrap=True)
         self._cards = QVBoxLayout()
         self._cards.setSpacing(6)
+        self.is_next_step = False
         self.setLayout(column(self._message, self._cards, gap=6))
         self.hide()
 
@@ -50,6 +53,7 @@ class FoundServerList(Themed, QWidget):
         for server in servers:
             self._cards.addWidget(self._card(server, server.base_url in added_urls))
         retint(self, self._theme)
+        self._set_next_step(any(server.models and server.base_url not in added_urls for server in servers))
 
     def text(self) -> str:
         """Return the line that stands there instead of servers."""
@@ -59,6 +63,12 @@ class FoundServerList(Themed, QWidget):
         clear_layout(self._cards)
         show_text(self._message, text)
         self.show()
+        self._set_next_step(False)
+
+    def _set_next_step(self, is_next: bool) -> None:
+        if is_next != self.is_next_step:
+            self.is_next_step = is_next
+            self.next_step_changed.emit()
 
     def _card(self, server: LocalServer, is_added: bool) -> QWidget:
         where = label(urlsplit(server.base_url).netloc, "faint")

@@ -53,7 +53,7 @@ _SUGGESTIONS = (
         "plug",
         text("Connect a model"),
         text(
-            "With the key of Anthropic, OpenAI, Gemini or another provider, or a server on this computer: "
+            "With a key from Anthropic, OpenAI, Gemini or another provider, or a server on this computer: "
             "Ollama, LM Studio, llama.cpp or vLLM."
         ),
         text("Add provider…"),
@@ -165,6 +165,7 @@ class WelcomePage(QWidget):
             suggestion.button.clicked.connect(signal)
             self._cards.addWidget(suggestion.frame, 1)
         self._scan_button.clicked.connect(self.scan_requested)
+        self.found_servers.next_step_changed.connect(self._mark_next_step)
         lead = label(
             tr(
                 "An AI coding agent whose context stays small, complete and visible. Large outputs leave the "
@@ -214,10 +215,15 @@ class WelcomePage(QWidget):
             if label
             else translate(description)
         )
-        first, second = (self._folder, self._sample) if label else (self._sample, self._folder)
-        restyle(first.button, "kind", "primary")
-        restyle(second.button, "kind", "")
-        self.setFocusProxy(first.button)  # the next step: Enter goes it
+        self._next = self._folder if label else self._sample
+        self._mark_next_step()
+        self.setFocusProxy(self._next.button)  # Enter goes it
+
+    def _mark_next_step(self) -> None:
+        """Make one button stand out: that of a card, unless a server was found that can be added."""
+        for suggestion in (self._sample, self._folder):
+            is_primary = suggestion is self._next and not self.found_servers.is_next_step
+            restyle(suggestion.button, "kind", "primary" if is_primary else "")
 
     def _on_key_typed(self, typed: str) -> None:
         """Go on at once with a key that was pasted as a whole."""
@@ -351,6 +357,6 @@ class MissingFolderPage(QWidget):
 
     def show_workspace(self, name: str, path: str) -> None:
         """Say which folder is gone."""
-        self._title.setText(tr("The folder of {workspace} is missing", workspace=name))
+        self._title.setText(tr("The folder for {workspace} is missing", workspace=name))
         # Zero-width spaces let a long path break at its separators.
         self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))

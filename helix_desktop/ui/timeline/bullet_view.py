@@ -38,13 +38,14 @@ _STYLED = re.compile(
 )
 """A star inside a word, or before a dot as in a pattern of file names, is one."""
 _Style: TypeAlias = Literal["code", "strong", "emphasis"]
+_StyledPart: TypeAlias = tuple[int, int, _Style]
+"""Where a part begins, how long it is, and its style."""
 
 
 class BulletView(Themed, QWidget):
     """One sentence with the events it comes from as chips; without any it is flagged, if `is_flagged`.
 
-    Of one with `marks`, as spans of its characters with single spaces, these are underlined, or struck out;
-    its markup is shown as it is.
+    Of one with `marks`, as spans of its characters with single spaces, these are underlined, or struck out.
     """
 
     source_clicked = Signal(int)
@@ -61,11 +62,11 @@ class BulletView(Themed, QWidget):
         super().__init__()
         # A sentence with its chips, in its own direction.
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self._role, self._marks, self._is_struck_out = role, marks, is_struck_out
+        self._role, self._is_struck_out = role, is_struck_out
         is_flagged = is_flagged and not bullet.sources
         # The chip says it in place of the words that an edited handover has in its text.
         text = bullet.text.removesuffix(UNSUPPORTED).rstrip() if is_flagged and not marks else bullet.text
-        self._text, self._styles = (" ".join(text.split()), []) if marks else _strip_markup(text)
+        self._text, self._styles, self._marks = _without_markup(text, marks)
         self._layout = QTextLayout()
         self._size_cache = (-1, 0)  # width, height
         self._heights: dict[tuple[int, ...], int] = {}  # by the widths of the view and its chips
@@ -185,18 +186,38 @@ class BulletView(Themed, QWidget):
             chip.move(place)
 
 
-def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, _Style]]]:
-    """Return the text without the marks of code and emphasis, and start, length and style of each part."""
-    words, at = "", 0
-    styles: list[tuple[int, int, _Style]] = []
+def _without_markup(text: str, marks: Sequence[Span]) -> tuple[str, list[_StyledPart], list[Span]]:
+    """Return the text without the signs of code and emphasis, its styled parts, and the marks in it.
+
+    Where only such signs differ, they stay.
+    """
     text = " ".join(text.split())
+    words, styles, places = _strip_markup(text)
+    spans = [(places[min(start, len(text))], places[min(end, len(text))]) for start, end in marks]
+    spans = [(start, end) for start, end in spans if start < end]
+    if marks and not spans:
+        return text, [], list(marks)
+    return words, styles, spans
+
+
+def _strip_markup(text: str) -> tuple[str, list[_StyledPart], list[int]]:
+    """Return the text without markup, its styled parts, and where each character and the end are in it."""
+    words, at = "", 0
+    styles: list[_StyledPart] = []
+    places: list[int] = []
     for hit in _STYLED.finditer(text):
-        words += text[at : hit.start()]
         style = cast("_Style", hit.lastgroup)
-        inner = hit[style]
-        styles.append((len(words), len(inner), style))
-        words, at = words + inner, hit.end()
-    return words + text[at:], styles
+        first, last = hit.span(style)
+        places += range(len(words), len(words) + hit.start() - at)
+        words += text[at : hit.start()]
+        places += [len(words)] * (first - hit.start())
+        styles.append((len(words), last - first, style))
+        places += range(len(words), len(words) + last - first)
+        words += hit[style]
+        places += [len(words)] * (hit.end() - last)
+        at = hit.end()
+    places += range(len(words), len(words) + len(text) - at + 1)
+    return words + text[at:], styles, places
 
 
 def _formats(start: int, length: int, style: _Style, text: str) -> Iterator[QTextLayout.FormatRange]:
@@ -233,7 +254,8 @@ def _mark_format(span: Span, is_struck_out: bool) -> QTextLayout.FormatRange:
     format_range, form = QTextLayout.FormatRange(), QTextCharFormat()
     form.setFontStrikeOut(is_struck_out)
     form.setFontUnderline(not is_struck_out)
-    form.setFontWeight(400 if is_struck_out else 600)
+    if not is_struck_out:
+        form.setFontWeight(600)
     format_range.start, format_range.length, format_range.format = span[0], span[1] - span[0], form
     return format_range
 

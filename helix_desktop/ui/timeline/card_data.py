@@ -208,7 +208,7 @@ class ManualActionCard:
 
     seq: int
     at_ms: int
-    kind: Literal["pin", "unpin", "form", "exclude", "policy", "hold", "branch"]
+    kind: Literal["pin", "unpin", "form", "exclude", "policy", "hold", "resume", "branch"]
     text: str
     target: int
     is_undone: bool = False

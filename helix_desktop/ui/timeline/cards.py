@@ -243,7 +243,7 @@ class SweepView(Card):
         title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
         self.setToolTip(explain_cached())
-        self.unfold_button = IconButton("chevron-down", tr("Show digests"), px=15, edge=28)
+        self.unfold_button = IconButton("chevron-right", tr("Show digests"), px=15, edge=28)
         if not card.digests:
             self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
@@ -270,7 +270,7 @@ class SweepView(Card):
         else:
             self._pills.setVisible(self._pills.isHidden())
         visible = not self._pills.isHidden()
-        self.unfold_button.set_icon("chevron-up" if visible else "chevron-down")
+        self.unfold_button.set_icon("chevron-down" if visible else "chevron-right")
         self.unfold_button.set_tip(tr("Hide digests") if visible else tr("Show digests"))
 
 
@@ -408,6 +408,7 @@ _GLYPHS = {
     "exclude": "eye-off",
     "policy": "filter",
     "hold": "pause",
+    "resume": "play",
     "branch": "git-branch",
 }
 

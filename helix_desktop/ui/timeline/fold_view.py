@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.labels import IconLabel, SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
@@ -55,7 +55,8 @@ class FoldView(Card):
         card = self._card
         tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
         icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
-        return rewrite_row(icon, TextLine(fold_heading(card), 13, 500, role), card, self._signals, now_ms)
+        title = SelectableText(fold_heading(card), 13, role, weight=500)
+        return rewrite_row(icon, title, card, self._signals, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card

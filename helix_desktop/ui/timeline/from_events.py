@@ -77,7 +77,7 @@ def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
         case PolicyChosen(policy=fields):
             return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)), 0)
         case HoldSet(on=on):
-            return ManualActionCard(seq, at, "hold", hold_text(on), 0)
+            return ManualActionCard(seq, at, "hold" if on else "resume", hold_text(on), 0)
         case SessionBranched(how=how):
             return ManualActionCard(seq, at, "branch", _branch_text(how), 0)
     return None

@@ -124,6 +124,7 @@ class HandoverView(Card):
         undo = undo_button(self._signals, card.seq, card.is_undone, card.replaced_by or card.inside)
         end = [TimeLabel(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
+        more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
         return ResponsiveRow(words, end, corner=more)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGraphicsOpacityEffect, QHBoxLayout, QWidget
 
+from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.themed import Themed
 
@@ -15,7 +16,7 @@ Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "
 
 _RAIL_X = 15.0  # pixels from the edge to the rail
 _CARD_X = 38  # pixels
-_DIMMED = 0.45  # opacity of what came later
+_DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
 
 
@@ -28,6 +29,7 @@ class TimelineRow(Themed, QWidget):
         self.node = node
         self._first = self._last = False
         self._dimming: QGraphicsOpacityEffect | None = None
+        self._hidden_actions: list[QWidget] = []
         self.card = card
         row = QHBoxLayout(self)
         set_margins(row, _CARD_X, _TOP_PX, 0, _TOP_PX)
@@ -40,13 +42,24 @@ class TimelineRow(Themed, QWidget):
             self.update()
 
     def set_dimmed(self, is_dimmed: bool) -> None:
-        """Draw it pale: it came after the moment that is looked at."""
+        """Draw it pale, without its actions: it came after the moment that is looked at."""
+        if is_dimmed == self.is_dimmed:
+            return
+        self._show_actions(not is_dimmed)
         if self._dimming is None and is_dimmed:
             self._dimming = QGraphicsOpacityEffect(self)
             self._dimming.setOpacity(_DIMMED)
             self.setGraphicsEffect(self._dimming)
         elif self._dimming is not None:
             self._dimming.setEnabled(is_dimmed)
+
+    def _show_actions(self, is_shown: bool) -> None:
+        """Hide all actions, or show those that were hidden."""
+        if not is_shown:
+            buttons = (*self.card.findChildren(PushButton), *self.card.findChildren(IconButton, "more"))
+            self._hidden_actions = [button for button in buttons if not button.isHidden()]
+        for button in self._hidden_actions:
+            button.setVisible(is_shown)
 
     @property
     def is_dimmed(self) -> bool:

@@ -136,6 +136,7 @@ def card_rows() -> list[Row]:
         "src/fleet.py": (BEFORE.encode(), AFTER.encode()),
         "src/values.py": (b"", long.encode()),
         "old name.txt": (b"gone\n", None),
+        "port.txt": (b"Genoa", b"Genoa\n"),
     }
     changes = [FileChange(path, _state(old), _state(new)) for path, (old, new) in files.items()]
     diffs = [(change, diff_contents(*files[change.path])) for change in changes]
@@ -145,7 +146,11 @@ def card_rows() -> list[Row]:
         ToolRow(row_key("d1"), "edit_file", "src/fleet.py", "ok", "Edited.", lines=1, badge="in_window",
                 changes=one, changed_files=changed_files_content(diffs[:1], 1)),
         ToolRow(row_key("d2"), "run_command", "python tools/rewrite.py --all", "ok", "5 files", lines=1,
-                exit_code=0, badge="in_window", changes=many, changed_files=changed_files_content(diffs, 5)),
+                exit_code=0, badge="in_window", changes=many,
+                changed_files=changed_files_content(diffs[:3], 5)),
+        ToolRow(row_key("d5"), "edit_file", "port.txt", "ok", "Edited.", lines=1,
+                changes=CallChanges("c5", 1, 1, 1, "port.txt"),
+                changed_files=changed_files_content(diffs[3:], 1)),
         ToolRow(row_key("d3"), "write_file", "a/b.py", "ok", "Wrote.", lines=1, changes=one),
         ToolRow(row_key("d4"), "write_file", "a/b.py", "ok", "Wrote.", lines=1, changes=one),
     ]  # fmt: skip
@@ -155,7 +160,7 @@ def open_cards(window: QWidget) -> None:
     """Open the changes of all cards but the last."""
     view = window.findChild(ChatView)
     assert view is not None
-    for name in ("d1", "d2", "d3"):
+    for name in ("d1", "d2", "d5", "d3"):
         view.chat_viewport.item_cache.toggle(row_key(name), "changes")
     view.chat_viewport.refresh()
 

@@ -190,7 +190,7 @@ def chat_screens() -> Iterator[Screen]:
         yield Screen(name, scene, ((776, 700), (460, 600)))
     window = QWidget()
     window.resize(800, 600)
-    yield Screen("completions", _completion_popup(window), ((760, 270), (290, 150)))
+    yield Screen("completions", _completion_popup(window), ((0, 0), (290, 150)))
 
 
 class _TintedPopup(Themed, CompletionPopup):
@@ -208,6 +208,9 @@ def _completion_popup(window: QWidget) -> CompletionPopup:
     rows = [CompletionItem("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)
+    anchor = QWidget(window)
+    anchor.setGeometry(20, 400, 760, 80)
+    popup.place(anchor)
     popup.show()
     window.show()
     return popup
@@ -337,10 +340,14 @@ def dialog_screens() -> Iterator[Screen]:
 def _request_window(window: QWidget) -> RequestWindow:
     """Return the window of a request whose model has no server."""
     request_window = RequestWindow(window)
-    part = RequestPart("user", "user", "Fix the login", 12, 1)
+    parts = (
+        RequestPart("user", "user", "Fix the login", 12, 1),
+        RequestPart("tool read_file", "output", "read_file src/login.py", 340, 4, "read_file"),
+        RequestPart("tool list_directory", "output", "list_directory .", 40, 4, "list_directory"),
+    )
     note = half_longer("This model has no server, so the JSON is Helix's own.")
     text, json = "== user · 12 tokens\nFix the login", PagedContent(b"{}")
-    document, messages = RequestDocument(text, (part,)), PagedContent(text.encode())
+    document, messages = RequestDocument(text, parts), PagedContent(text.encode())
     title = half_longer("Next request")
     request_window.show_texts(RequestTexts(title, note, document, messages, json, "{}", ""))
     request_window.show_text()

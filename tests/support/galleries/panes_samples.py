@@ -410,6 +410,7 @@ _WINDOW_ROWS: tuple[tuple[RowKind, str, WindowItemState, str], ...] = (
     ("assistant", "I looked at the renderer and at the last three traces", "full", "Turn 4, step 6"),
     ("output", "read_file src/helix/stream.py", "cached", "18 KB in the cache"),
     ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, step 7"),
+    ("output", "list_directory .", "full", "Turn 4, step 8"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
     ("arguments", "Calls write_file", "arguments_cached", "Turn 5, step 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
@@ -434,7 +435,8 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     rest = []
     for at in range(count - len(head)):
         kind, name, state, why = _WINDOW_ROWS[at % len(_WINDOW_ROWS)]
-        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why))
+        tool = name.partition(" ")[0] if kind in ("output", "recalled", "pinned") else ""
+        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why, tool=tool))
     return head + tuple(rest)
 
 

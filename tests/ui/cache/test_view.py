@@ -76,6 +76,18 @@ async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, sco
     assert not tip()
 
 
+async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: TaskScope) -> None:
+    """Its tokens alone, or an arrow alone, did not say what the main button does."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(8))
+    pane.show_preview(PreviewState(cache_row(7), CODE))
+    texts = []
+    for width in range(900, 300, -10):
+        pane.preview.resize(width, 300)
+        texts.append(pane.preview.recall_button.text())
+    assert all(text.startswith("Recall") for text in texts)
+    assert texts == sorted(texts, key=len, reverse=True)
+
+
 async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
     """Old pages are dropped, and fetched again when seen again."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(MAX_CACHED_ROWS + 4 * PAGE_ROWS))

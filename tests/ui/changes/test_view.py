@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.capture import RevertScope
@@ -109,6 +109,20 @@ def press(page: ChangesPage, name: str) -> None:
     button = page.findChild(QAbstractButton, name)
     assert isinstance(button, QAbstractButton)
     button.click()
+
+
+@pytest.mark.parametrize("width", [900, 760, 700, 650])
+def test_more_actions_stand_beside_the_count(page: ChangesPage, qtbot: QtBot, width: int) -> None:
+    """The button went alone into a row below it."""
+    page.resize(width, 700)
+    bar = page.filter_bar
+
+    def middle(part: QWidget) -> int:
+        return part.mapTo(bar, part.rect().center()).y()
+
+    qtbot.waitUntil(lambda: bar.width() == width)
+    assert bar.counter.isVisible()
+    assert abs(middle(bar.counter) - middle(bar.more)) <= 1
 
 
 def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -> None:

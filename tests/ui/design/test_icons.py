@@ -48,6 +48,11 @@ def test_an_unknown_icon_is_an_error(qtbot: QtBot) -> None:
         pixmap("no-such-icon", "#000000")
 
 
+def test_what_wrote_stored_content_has_its_own_icon() -> None:
+    icons = [tool_icon(writer) for writer in ("handover", "observations", "fold", "argument")]
+    assert icons == ["history", "eye", "list-tree", "braces"]
+
+
 def test_every_tool_has_an_icon_that_exists(qtbot: QtBot) -> None:
     names = {
         tool_icon(tool) for tool in ("", "bash", "read_file", "edit_file", "mcp__x", "recall_cached_content")

@@ -24,7 +24,7 @@ CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
     [
         ("share", "≈ 61 %"),
         ("tokens", "≈ 61 % · 14.6k / 24k"),
-        ("to_compaction", "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"),
+        ("to_compaction", "≈ 61 % · 14.6k / 24k · compacts in ≈ 5.8k"),
     ],
 )
 def test_less_space_means_fewer_words(detail: GaugeDetail, text: str) -> None:
@@ -34,7 +34,7 @@ def test_less_space_means_fewer_words(detail: GaugeDetail, text: str) -> None:
 @pytest.mark.parametrize(
     ("state", "text"),
     [
-        ("near", "83 % · 19.9k / 24k · compacts in ~500"),
+        ("near", "83 % · 19.9k / 24k · compacts in ≈ 500"),
         ("over", "83 % · 19.9k / 24k · above 85 %"),
         ("off", "83 % · 19.9k / 24k · compaction off"),
     ],

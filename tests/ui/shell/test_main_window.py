@@ -142,7 +142,7 @@ def test_a_narrow_window_folds_panes_and_a_wide_one_restores_them(qtbot: QtBot, 
 def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
     QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
-    assert window.top_bar.gauge.text() == "≈ 61 % · 14.6k / 24k · compacts in ~5.8k"
+    assert window.top_bar.gauge.text() == "≈ 61 % · 14.6k / 24k · compacts in ≈ 5.8k"
 
     window.resize(640, 600)
     bar = window.top_bar

@@ -6,8 +6,10 @@ import pytest
 from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
+from tests.support.galleries.providers_gallery import DETECTED_SERVERS
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import press
 
@@ -49,6 +51,25 @@ def test_there_are_three_ways_to_start(qtbot: QtBot, window: MainWindow, name: s
 def test_the_welcome_page_opens_folders_by_the_window_s_own_command(qtbot: QtBot, window: MainWindow) -> None:
     with qtbot.waitSignal(window.commands.open_folder.triggered):
         press(window.welcome, "suggestion:folder-open")
+
+
+def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
+    """Beside servers that can be added, the sample's stood out too."""
+    welcome, servers = window.welcome, DETECTED_SERVERS
+
+    def shows(name: str) -> bool:
+        buttons = (part for part in welcome.findChildren(PushButton) if part.property("kind") == "primary")
+        return {part.objectName() for part in buttons if part.isVisible()} == {name}
+
+    assert shows("suggestion:play")
+    welcome.found_servers.show_servers(servers, ())
+    qtbot.waitUntil(lambda: shows("add"))
+    welcome.found_servers.show_servers(servers, [server.base_url for server in servers])
+    qtbot.waitUntil(lambda: shows("suggestion:play"))
+    welcome.found_servers.show_servers(servers, ())
+    welcome.found_servers.show_message("Added.")
+    welcome.show_model("qwen3")
+    qtbot.waitUntil(lambda: shows("suggestion:folder-open"))
 
 
 def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:

@@ -9,8 +9,9 @@ from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.steps import Step
+from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.card_data import SweepCard, TimelineCard, TimelineState, UndoCard
+from helix_desktop.ui.timeline.card_data import HandoverCard, SweepCard, TimelineCard, TimelineState, UndoCard
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import (
@@ -121,3 +122,21 @@ def test_cards_of_later_than_what_is_looked_at_are_pale(qtbot: QtBot) -> None:
     assert pale() == [seq for seq in seqs if seq > middle], "also those that are built anew"
     pane.show_past(None)
     assert pale() == []
+
+
+def test_cards_of_later_than_what_is_looked_at_have_no_actions(qtbot: QtBot) -> None:
+    """They did not hold at that step, and yet they could be undone and edited."""
+    pane = open_timeline(qtbot, long_timeline_state())
+    handover = next(shown for shown in long_timeline_state().cards if isinstance(shown, HandoverCard))
+
+    def actions() -> list[str]:
+        view = card(pane, handover.seq)
+        buttons = (*view.findChildren(PushButton), *view.findChildren(IconButton))
+        return sorted(button.objectName() for button in buttons if button.isVisible())
+
+    shown = actions()
+    assert {"compare", "edit", "more", "undo"} <= set(shown)
+    pane.show_past(Step(handover.seq - 1, 3, 1, 0))
+    assert actions() == []
+    pane.show_past(Step(handover.seq, 3, 1, 0))
+    assert actions() == shown

@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.rewrite import FoldKind
-from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.timeline.cards import CardSignals
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.view import Timeline
@@ -43,4 +43,4 @@ def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, h
     card = replace(fold_card(4, 497), kind=kind, messages="9 messages")
     view = FoldView(card, CardSignals(), NOW_MS)
     qtbot.addWidget(view)
-    assert heading in [line.text for line in view.findChildren(TextLine)]
+    assert heading in [words.text() for words in view.findChildren(SelectableText)]

@@ -6,6 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import Pinned, Unpinned
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.ui.timeline.card_data import ManualActionCard
@@ -53,6 +54,14 @@ def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:
     assert reversals() == ["pin", ""]
     simulator.record(Pinned(output))
     assert reversals() == ["unpin", "", ""]
+
+
+def test_a_resumed_compaction_is_no_pause() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.record(HoldSet(True))
+    simulator.record(HoldSet(False))
+    cards = build_cards(simulator.log, simulator.transcript)
+    assert [found.kind for found in cards if isinstance(found, ManualActionCard)] == ["resume", "hold"]
 
 
 def test_a_branch_says_where_it_begins() -> None:

@@ -9,6 +9,7 @@ from helix_desktop.words.numbers import (
     format_token_difference,
     format_tokens,
     format_whole_percent,
+    keep_options,
     keep_units,
 )
 from helix_desktop.words.numbers import format_usd as words_usd
@@ -17,6 +18,12 @@ from helix_desktop.words.numbers import format_usd as words_usd
 def test_no_line_parts_a_number_from_its_unit_or_begins_with_a_dot() -> None:
     text = "61 % of 24 KB · ≈ 8 tokens left"
     assert keep_units(text).replace("\N{NO-BREAK SPACE}", "_") == "61_% of 24_KB_· ≈_8 tokens left"
+
+
+def test_an_option_is_not_parted_at_its_hyphens() -> None:
+    text = "vLLM needs --enable-auto-tool-choice and a well-named --tool-call-parser. -n stays."
+    shown = keep_options(text).replace("\N{NON-BREAKING HYPHEN}", "_")
+    assert shown == "vLLM needs __enable_auto_tool_choice and a well-named __tool_call_parser. -n stays."
 
 
 def test_the_decimals_of_a_column_stand_below_each_other() -> None:

@@ -23,6 +23,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.tool_icons import tool_icon
+from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_relative_time
@@ -33,9 +34,19 @@ tr = Translator("Cache")
 _COPIED_MS = 1_200  # how long a button says that it has copied
 _FILE_TOOLS = {"read_file", "write_file", "edit_file"}
 _MARGINS_PX = (18, 10, 14, 14)
-_TITLE_PX = 150  # room that the title keeps, as far as it needs it, before a button loses its words
-_COMPACT_STEPS = ((True, True, 0), (False, True, 0), (False, False, 1), (False, False, 2), (False, False, 3))
-"""How words give way: if the lesser buttons have theirs, if the tool's name shows, how short Recall is."""
+_TITLE_PX, _SHORT_TITLE_PX = 150, 60
+"""Room that the title keeps, as far as it needs it, before the tool and then the tokens give way."""
+_COMPACT_STEPS = (
+    (True, True, 0, _TITLE_PX),
+    (False, True, 0, _TITLE_PX),
+    (False, False, 1, _TITLE_PX),
+    (False, False, 1, _SHORT_TITLE_PX),
+    (False, False, 2, 0),
+    (False, False, 3, 0),
+)
+"""How words give way: if the lesser buttons have theirs, if the tool's name shows, how short Recall is, and
+the room of the title.
+"""
 
 
 class Preview(Themed, QWidget):
@@ -224,7 +235,7 @@ class Preview(Themed, QWidget):
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")
         tool = tool_name(row) or tr("Output")
-        title = row.target or tool
+        title = target_title(row.target) or tool
         self._target.set_text(title)
         self.setAccessibleName(tr("Preview of {title}", title=title))
         self._tool.set_text(tool)
@@ -276,10 +287,10 @@ class Preview(Themed, QWidget):
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self._recall_texts()
-        recall_texts = (f"{words} · {cost}", f"{tr('Recall')} · {cost}", cost, "")
+        recall_texts = (f"{words} · {cost}", f"{tr('Recall')} · {cost}", tr("Recall"), "")
         for button in (self.verify_button, self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style
-        for lesser, tool, recall in _COMPACT_STEPS:
+        for lesser, tool, recall, title_px in _COMPACT_STEPS:
             self.verify_button.setText(tr("Verify") if lesser else "")
             self.export_button.setText(tr("Save as…") if lesser else "")
             self._tool.setVisible(tool and not self._is_tool_the_title)
@@ -296,6 +307,6 @@ class Preview(Themed, QWidget):
                 if not widget.isHidden()
             )
             rest += self.recall_button.sizeHint().width() + self._head.spacing()
-            title = min(_TITLE_PX, self._target.sizeHint().width())
+            title = min(title_px, self._target.sizeHint().width())
             if rest + title <= self.width() - sum(_MARGINS_PX[::2]):
                 return

@@ -82,7 +82,7 @@ class MergeDialog(Themed, SizedDialog):
         self._choices: dict[ChunkChoice, PushButton] = {}
         labels: tuple[tuple[ChunkChoice, str, str], ...] = (
             ("theirs", tr("Use before"), "use-before"),
-            ("ours", tr("Use now"), "use-now"),
+            ("ours", tr("Use current"), "use-current"),
             ("ours_theirs", tr("Use both"), "use-both"),
             ("base", tr("Use after"), "use-after"),
         )

@@ -147,7 +147,7 @@ class CompletionPopup(QFrame):
         self._note = ElidedLabel()
         self._note.setObjectName("completion_note")
         self._spinner = IconLabel("loader-circle", px=14, color_token="muted")
-        note = row(self._spinner, self._note, margins=(9, 2, 9, 3), gap=7)
+        note = row(self._spinner, self._note, margins=(9, 6, 9, 4), gap=7)
         note.setStretch(1, 1)
         self._foot = QWidget()
         self._foot.setLayout(note)
@@ -208,9 +208,11 @@ class CompletionPopup(QFrame):
         assert window is not None
         corner = anchor.mapTo(window, QPoint(0, 0))
         wide = min(max(anchor.width(), _MIN_WIDTH_PX), window.width() - 2 * _GAP_PX)
-        lines = min(_MAX_LINES, len(self.completions))
+        self._note.ensurePolished()  # before it is shown first, it would tell a height without its style
         foot = self._foot.sizeHint().height() if not self._foot.isHidden() else 0
-        high = min(lines * self._line_height() + foot + 2 * _EDGE_PX + 2, max(60, corner.y() - 2 * _GAP_PX))
+        rest = foot + 2 * _EDGE_PX + 2
+        whole_lines = max(1, (corner.y() - 2 * _GAP_PX - rest) // self._line_height())
+        high = min(_MAX_LINES, len(self.completions), whole_lines) * self._line_height() + rest
         left = max(_GAP_PX, min(corner.x(), window.width() - wide - _GAP_PX))
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
 

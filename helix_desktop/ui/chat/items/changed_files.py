@@ -159,6 +159,7 @@ class FileBlock:
         parts = [(0, 1, sign, "")] if sign else []
         parts += [(start, end, str(getattr(theme.code, role)), "") for start, end, role in line.runs]
         parts += [(start, end, theme.text, word) for start, end in line.words]
+        parts += [(line.code_end, len(line.text), theme.muted, "")] if line.code_end else []
         return [
             self._format(count_units(line.text[:start]), count_units(line.text[:end]), color, background)
             for start, end, color, background in parts

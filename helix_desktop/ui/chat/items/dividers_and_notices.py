@@ -96,6 +96,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "model": "cpu",
     "policy": "filter",
     "hold": "pause",
+    "resume": "play",
     "files": "diff",
     "instructions": "book-open",
     "branch": "git-branch",

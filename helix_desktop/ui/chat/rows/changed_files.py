@@ -12,11 +12,12 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.diff.line_text import expand_tabs, line_text
 from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
 from helix_desktop.words.file_changes import change_note
-from helix_desktop.words.file_diffs import describe_mode, describe_without_lines
+from helix_desktop.words.file_diffs import describe_mode, describe_without_lines, missing_line_end_note
 
 MAX_FILES, MAX_LINES = 50, 600  # that a card lays out within 16 ms; more is shown in Changes
 FOLDED_LINES = 40  # lines that a card shows before all are asked for
 _MAX_CHARACTERS = 400  # of a line
+_BEFORE_NOTE = "   "
 
 LineRole: TypeAlias = Literal["same", "removed", "added", "gap"]
 """What a line of a diff in a card is; `gap`: lines between two hunks are left out."""
@@ -29,7 +30,8 @@ SIGNS: dict[LineRole, str] = {"same": "  ", "removed": "- ", "added": "+ ", "gap
 class CardLine:
     """A line with its sign; its number after the change (before, if it was removed; 0: none).
 
-    `runs` have colors, `words` differ from the other side: their columns count the sign.
+    `runs` have colors, `words` differ from the other side: their columns count the sign. `code_end` is where
+    a note begins behind the line (0: none).
     """
 
     role: LineRole
@@ -37,6 +39,7 @@ class CardLine:
     number: int = 0
     runs: tuple[tuple[int, int, str], ...] = ()
     words: tuple[tuple[int, int], ...] = ()
+    code_end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +152,7 @@ def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> Ca
         if span.start < _MAX_CHARACTERS
     ]
     _, number = _side_and_number(line)
-    return CardLine(line.kind, sign + drawn.text + end, number, tuple(places), tuple(words))
+    text = sign + drawn.text + end
+    note = "" if line.has_line_end else f"{_BEFORE_NOTE}{missing_line_end_note()}"
+    code_end = len(text) if note else 0
+    return CardLine(line.kind, text + note, number, tuple(places), tuple(words), code_end)

@@ -279,6 +279,6 @@ def _setting_change(
         case PolicyChosen(policy=fields):
             return "policy", session_policy_text(policy_from_event(fields))
         case HoldSet(on=on):
-            return "hold", hold_text(on)
+            return "hold" if on else "resume", hold_text(on)
         case BudgetSet():
             return "budget", budget_text(event)

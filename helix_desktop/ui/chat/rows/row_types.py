@@ -46,6 +46,7 @@ DividerKind: TypeAlias = Literal[
     "model",
     "policy",
     "hold",
+    "resume",
     "files",
     "instructions",
     "branch",

@@ -15,6 +15,7 @@ from helix_desktop.ui.design.diff.row_geometry import Pane
 from helix_desktop.ui.design.diff.selection import END
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.words.file_diffs import missing_line_end_note
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -161,7 +162,7 @@ class RowPainter:
     def _paint_note(self, painter: QPainter, line: DiffLine, x: float, top: float) -> None:
         note = ""
         if not line.has_line_end:
-            note = tr("no newline at end of file")
+            note = missing_line_end_note()
         elif not line.text.isascii() and len(line.text) > LAST_COLUMN:
             note = tr.plural(len(line.text) - LAST_COLUMN, "%n more character", "%n more characters")
         if note:

@@ -22,13 +22,15 @@ PLACE_CHANGES = frozenset({QEvent.Type.LayoutRequest, QEvent.Type.Show})
 _Row = list[tuple[int, QWidget, QSize]]  # numbers, widgets and sizes
 
 
-def flow_height(parts: Sequence[QWidget], width: int) -> int:
+def flow_height(parts: Sequence[QWidget], width: int, row_gap: int = FLOW_GAP) -> int:
     """Return the height in pixels of all rows of the parts that are not hidden."""
     heights = [_row_height(row) for row in _flow_rows(parts, width)]
-    return max(0, sum(heights) + FLOW_GAP * (len(heights) - 1))
+    return max(0, sum(heights) + row_gap * (len(heights) - 1))
 
 
-def place_flow(parts: Sequence[QWidget], width: int, right_from: int | None = None) -> int:
+def place_flow(
+    parts: Sequence[QWidget], width: int, right_from: int | None = None, row_gap: int = FLOW_GAP
+) -> int:
     """Move the parts that are not hidden to their places in rows; return the height of these in pixels.
 
     The parts from number `right_from` on stand at the end of their row.
@@ -37,8 +39,8 @@ def place_flow(parts: Sequence[QWidget], width: int, right_from: int | None = No
     for row in _flow_rows(parts, width):
         height = _row_height(row)
         _place_row(row, QRect(0, y, width, height), len(parts) if right_from is None else right_from)
-        y += height + FLOW_GAP
-    return max(0, y - FLOW_GAP)
+        y += height + row_gap
+    return max(0, y - row_gap)
 
 
 def _flow_rows(parts: Sequence[QWidget], width: int) -> list[_Row]:
@@ -79,10 +81,15 @@ def _least_width(part: QWidget) -> int:
 class FlowBox(QWidget):
     """Widgets side by side, in as many rows as they need."""
 
-    def __init__(self, parts: Sequence[QWidget], right_from: int | None = None) -> None:
-        """Place parts from where lines begin; those from number `right_from` on at the end of their row."""
+    def __init__(
+        self, parts: Sequence[QWidget], right_from: int | None = None, row_gap: int = FLOW_GAP
+    ) -> None:
+        """Place parts from where lines begin; those from number `right_from` on at the end of their row.
+
+        `row_gap` is in pixels.
+        """
         super().__init__()
-        self._parts, self._right_from = list(parts), right_from
+        self._parts, self._right_from, self._row_gap = list(parts), right_from, row_gap
         self._heights: dict[int, int] = {}
         self._hint: QSize | None = None
         for part in self._parts:
@@ -95,9 +102,9 @@ class FlowBox(QWidget):
         """Return the height that all rows need."""
         # Layouts ask dozens of times for each change. Only a visible widget hears of changes.
         if not self.isVisible():
-            return flow_height(self._parts, width)
+            return flow_height(self._parts, width, self._row_gap)
         if width not in self._heights:
-            self._heights[width] = flow_height(self._parts, width)
+            self._heights[width] = flow_height(self._parts, width, self._row_gap)
         return self._heights[width]
 
     def sizeHint(self) -> QSize:
@@ -144,4 +151,4 @@ class FlowBox(QWidget):
         self._hint = None
 
     def _place(self) -> None:
-        place_flow(self._parts, self.width(), self._right_from)
+        place_flow(self._parts, self.width(), self._right_from, self._row_gap)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
@@ -17,13 +17,17 @@ _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instr
 
 @dataclass(frozen=True, slots=True)
 class RequestPart:
-    """A part of the text: its heading's words, what it is, its tokens, and its first line, from 1."""
+    """A part of the text: its heading's words, what it is, its tokens, and its first line, from 1.
+
+    `tool` is what an output is of.
+    """
 
     heading: str
     kind: WindowItemKind
     title: str
     tokens: int
     line: int
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,41 +46,35 @@ def request_document(window: Window, items: Sequence[WindowItem]) -> RequestDocu
     texts: list[str] = []
     parts: list[RequestPart] = []
     line = 1
-    for kind, heading, title, tokens, body in _sections(window, items):
-        parts.append(RequestPart(heading, kind, title, tokens, line))
-        count = tr.plural(tokens, "%n token", "%n tokens") if tokens else ""
-        texts.append("\n".join((" · ".join(filter(None, (f"== {heading}", count))), body)))
+    for part, body in _sections(window, items):
+        parts.append(replace(part, line=line))
+        count = tr.plural(part.tokens, "%n token", "%n tokens") if part.tokens else ""
+        texts.append("\n".join((" · ".join(filter(None, (f"== {part.heading}", count))), body)))
         line += texts[-1].count("\n") + 2
     return RequestDocument("\n\n".join(texts), tuple(parts))
 
 
-def _sections(
-    window: Window, items: Sequence[WindowItem]
-) -> Iterator[tuple[WindowItemKind, str, str, int, str]]:
-    """Yield kind, heading, title, tokens and text of each part."""
+def _sections(window: Window, items: Sequence[WindowItem]) -> Iterator[tuple[RequestPart, str]]:
+    """Yield each part, before its line is counted, and its text."""
     messages, tools = window.request.messages, window.request.tools
     opening = len(messages) - len(window.entries)
     tokens = sum(item.tokens for item in items if item.kind in _OPENING_KINDS and not item.seq)
     for message in messages[:opening]:
         # With environment and instructions, which have rows of their own in the inspector.
-        yield "system", message.role, tr("System message"), tokens, message_body(message)
+        yield RequestPart(message.role, "system", tr("System message"), tokens, 0), message_body(message)
     if tools:
         names = tr.plural(len(tools), "%n tool", "%n tools")
         tokens = sum(item.tokens for item in items if item.kind in _TOOL_KINDS)
-        yield (
-            "tools",
-            "tools",
-            names,
-            tokens,
-            "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools),
-        )
+        descriptions = (f"{tool.name}\n{tool.description}" for tool in tools)
+        yield RequestPart("tools", "tools", names, tokens, 0), "\n\n".join(descriptions)
     for item in items:
         if item.kind == "fields":
-            yield "fields", "fields", translate(item.name), 0, item.text
+            yield RequestPart("fields", "fields", translate(item.name), 0, 0), item.text
     entry_items = items[len(items) - len(window.entries) :]
     for message, item in zip(messages[opening:], entry_items, strict=True):
         heading = f"{message.role} {message.name}".strip()
-        yield item.kind, heading, translate(item.name), item.tokens, message_body(message)
+        part = RequestPart(heading, item.kind, translate(item.name), item.tokens, 0, item.tool)
+        yield part, message_body(message)
 
 
 def message_body(message: Message) -> str:

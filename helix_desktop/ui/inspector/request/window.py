@@ -184,7 +184,10 @@ class _PartList(Themed, QListView):
         """List the parts of another request."""
         self._document = document
         self.entries.show_rows(
-            [WindowRow(0, part.kind, part.title, part.tokens, why=part.heading) for part in document.parts]
+            [
+                WindowRow(0, part.kind, part.title, part.tokens, why=part.heading, tool=part.tool)
+                for part in document.parts
+            ]
         )
 
     def tint(self, theme: Theme) -> None:

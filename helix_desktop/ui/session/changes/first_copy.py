@@ -62,5 +62,5 @@ def _row(coverage: FileCoverage) -> JobRow:
         )
         return JobRow(_GROUP, words, share, False, pause_action="resume")
     words = tr.plural(coverage.files, "Copying files for undo · %n file", "Copying files for undo · %n files")
-    effect = tr("Until you resume, changes of files that aren't copied yet can't be undone.")
+    effect = tr("Until you resume, changes to files that aren't copied yet can't be undone.")
     return JobRow(_GROUP, words, share, False, pause_action="pause", on_pause=effect)

@@ -55,7 +55,7 @@ class HistoryCard(QFrame):
                         FormField(
                             tr("Largest file"),
                             self.max_file,
-                            note=tr("Changes of larger files can't be undone."),
+                            note=tr("Changes to larger files can't be undone."),
                         ),
                         FormField(
                             tr("Maximum size"),

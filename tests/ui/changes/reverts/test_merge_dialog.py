@@ -39,7 +39,7 @@ def test_each_choice_gives_the_bytes_of_its_side(qtbot: QtBot) -> None:
     assert (dialog.editor.open_conflicts, dialog.save.isEnabled()) == (1, False)
     for name, lines in (
         ("use-before", b"FIRST\r\nSECOND\r\n"),
-        ("use-now", b"first\r\n2nd\r\n"),
+        ("use-current", b"first\r\n2nd\r\n"),
         ("use-both", b"first\r\n2nd\r\nFIRST\r\nSECOND\r\n"),
         ("use-after", b"first\r\nsecond\r\n"),
     ):
@@ -59,7 +59,7 @@ def test_an_edit_decides_a_conflict_and_leaves_all_other_bytes(qtbot: QtBot) -> 
     assert dialog.result_data().endswith(b"third\r\nb\xe4d\xff\r\nend\r\n")
     dialog.editor.undo()
     dialog.editor.undo()
-    press(dialog, "use-now")
+    press(dialog, "use-current")
     assert dialog.result_data() == NOW
 
 

@@ -10,13 +10,15 @@ import pytest_asyncio
 from PySide6.QtCore import QCoreApplication, QMimeData, Qt
 from PySide6.QtGui import QAccessible, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.composer.completer import SLOW_MS
 from helix_desktop.ui.chat.composer.completion import CompletionItem
+from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.window_rig import until
 
@@ -229,3 +231,23 @@ async def test_it_stays_in_a_small_window_and_follows_the_theme(rig: Rig) -> Non
     assert popup.row == len(_NAMES) - 1
     place = popup.list_view.visualRect(popup.list_view.currentIndex())
     assert popup.list_view.viewport().rect().contains(place.center())
+
+
+@pytest.mark.parametrize("room", [150, 161, 400])
+def test_the_popup_cuts_no_row(qtbot: QtBot, room: int) -> None:
+    """Its last row was cut by the note below: before the first show, that told too low a height."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(600, 600)
+    anchor = QWidget(window)
+    anchor.setGeometry(0, room, 500, 40)
+    window.show()
+    popup = CompletionPopup(window)
+    popup.set_style(ChatStyle(LIGHT))
+    popup.show_rows("Files", [CompletionItem("", f"file_{number}.py", "") for number in range(12)])
+    popup.show_note("Add :10-40 for lines", is_busy=True)
+    popup.place(anchor)
+    popup.show()
+    rows = popup.list_view.visualRect(popup.list_view.model().index(0, 0)).height()
+    assert popup.list_view.viewport().height() % rows <= 2, "without its style sheet it has no border"
+    assert 0 < popup.y() < popup.geometry().bottom() < room

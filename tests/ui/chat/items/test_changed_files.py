@@ -61,6 +61,15 @@ def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) ->
     assert "output" not in words(view)
 
 
+def test_a_line_says_that_the_file_ends_without_a_newline(view: ChatView) -> None:
+    """Where only that differs, both lines have the same words."""
+    change = FileChange("a.txt", FileState(digest="1"), FileState(digest="2"))
+    content = changed_files_content([(change, diff_contents(b"last", b"last\n"))], 1)
+    view.chat_viewport.model.reset([replace(CARD, changed_files=content)])
+    press(view, "open:changes")
+    assert words(view).splitlines()[:2] == ["- last   no newline at end of file", "+ last"]
+
+
 def test_words_behind_an_emoji_have_their_colors(view: ChatView) -> None:
     change = FileChange("a.py", None, FileState(digest="1"))
     content = changed_files_content([(change, diff_contents(None, 'x = "😀😀" + 1\n'.encode()))], 1)

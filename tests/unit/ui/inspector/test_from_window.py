@@ -35,7 +35,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow, Row, ToolRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
-from helix_desktop.ui.inspector.inspector_data import InspectorState
+from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
 from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.card_texts import fold_card_text
@@ -376,3 +376,15 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_counted_markers_are_in_the_request(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
+
+
+def test_an_output_of_the_workspace_folder_has_a_title_and_the_icon_of_its_tool() -> None:
+    """Beside the tool's icon, the dot alone said nothing."""
+    row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
+    assert row.label == "Workspace folder"
+    simulator = build_history(1)
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    parts = request_document(window, break_down_window(window, simulator.transcript, simulator.frame)).parts
+    tools = {part.heading.removeprefix("tool "): part.tool for part in parts if part.kind == "output"}
+    assert tools
+    assert all(heading == tool for heading, tool in tools.items())
