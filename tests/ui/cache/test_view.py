@@ -81,7 +81,7 @@ async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: Tas
     pane = await open_cache_browser(qtbot, scope, sample_cache(8))
     pane.show_preview(PreviewState(cache_row(7), CODE))
     texts = []
-    for width in range(900, 300, -10):
+    for width in range(900, 400, -10):
         pane.preview.resize(width, 300)
         texts.append(pane.preview.recall_button.text())
     assert all(text.startswith("Recall") for text in texts)
