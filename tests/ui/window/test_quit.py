@@ -142,6 +142,7 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
         assert all(opened.window.isVisible() for opened in windows.windows)
         assert [opened.shown_session for opened in windows.open_windows] == shown_sessions
         go.set()
+        await rig.wait_for_turn_end()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="open files can't be deleted there")

@@ -28,11 +28,11 @@ WARNINGS = {
     "StoreRepaired",
 }
 ALARMS = {
-    "DataDirUnavailable", "SettingsDamaged", "WorkspaceMissing", "InstanceNotResponding", "InvalidRecording",
-    "InvalidArchive", "ArchiveWriteFailed", "StoreError", "StoreLocked", "StoreClosed", "StoreUnreadable",
-    "StoreDamaged", "StoreWriteFailed", "ContentDamaged", "ContentTooLarge", "ModelError", "ModelUnreachable",
-    "ModelRequestRejected", "AuthenticationFailed", "ImagesRejected", "ContextWindowExceeded",
-    "InvalidModelResponse", "ToolError", "UnknownTool",
+    "DataDirUnavailable", "SettingsDamaged", "SettingsUnreadable", "WorkspaceMissing",
+    "InstanceNotResponding", "InvalidRecording", "InvalidArchive", "ArchiveWriteFailed", "StoreError",
+    "StoreLocked", "StoreClosed", "StoreUnreadable", "StoreDamaged", "StoreWriteFailed", "ContentDamaged",
+    "ContentTooLarge", "ModelError", "ModelUnreachable", "ModelRequestRejected", "AuthenticationFailed",
+    "ImagesRejected", "ContextWindowExceeded", "InvalidModelResponse", "ToolError", "UnknownTool",
     "SubagentFailed", "RequestInvalid", "RequestTooLarge",
 }  # fmt: skip
 
