@@ -89,13 +89,13 @@ async def test_no_store_is_made_where_the_data_was_moved_from(services: AppServi
     data.rename(target)
     data.mkdir()
     write_pointer(data, target)
-    kept = sorted(data.iterdir())
+    names_before = sorted(data.iterdir())
     with pytest.raises(DataDirUnavailable, match=f"was moved to {target}.*Restart the server"):
         async with services.borrow_store(workspace.id):
             pass
     with pytest.raises(DataDirUnavailable):
         await services.open_workspace(workspace.id)
-    assert sorted(data.iterdir()) == kept
+    assert sorted(data.iterdir()) == names_before
 
 
 async def test_no_store_is_made_in_the_copy_that_a_move_leaves(services: AppServices, tmp_path: Path) -> None:
