@@ -30,7 +30,7 @@ from tests.support.store.builders import (
     tool_answer_event,
     user_message_event,
 )
-from tests.support.store.damage import compact_tables, database_files, flip_bit_near
+from tests.support.store.damage import compact_tables, database_files, flip_bit_near, flip_last_bit
 
 # Incompressible, so that its bytes are in the file unchanged.
 BODY = random.Random(1).randbytes(5000)
@@ -228,10 +228,7 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
 ) -> None:
     await stored(tmp_path, BODY, NEIGHBOR)
     digest = digest_of(BODY)
-    db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    record = db.get(keys.record(digest))
-    db.put(keys.record(digest), record[:-1] + b"?", sync=True)
-    db.close()
+    flip_last_bit(tmp_path, keys.record(digest))
     store = await opened(tmp_path)
     try:
         assert await store.get(digest) == BODY

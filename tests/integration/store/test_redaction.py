@@ -33,7 +33,7 @@ from tests.support.store.builders import (
     tool_answer_event,
     user_message_event,
 )
-from tests.support.store.damage import compact_tables, flip_bit_near
+from tests.support.store.damage import compact_tables, flip_bit_near, flip_last_bit
 
 SECRET = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789", k=48))
 
@@ -233,10 +233,7 @@ async def test_the_report_of_an_unseen_repair_is_redacted_too(tmp_path: Path) ->
 async def test_an_unreadable_description_is_reported(tmp_path: Path) -> None:
     description = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
     await _stored(tmp_path, description)
-    key = keys.record(description.digest)
-    db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.put(key, db.get(key)[:-1] + b"?")
-    db.close()
+    flip_last_bit(tmp_path, keys.record(description.digest))
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         assert (await store.redaction.preview(RedactionRequest(SECRET))).unreadable == (description.digest,)

@@ -20,6 +20,14 @@ def database_files(folder: Path, pattern: str = "*") -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "db").glob(pattern) if path.name != "LOCK"}
 
 
+def flip_last_bit(folder: Path, key: bytes) -> None:
+    """Flip the last bit of one row, so that its own checksum no longer fits, and LevelDB's does."""
+    db = plyvel.DB(str(folder / "db"), create_if_missing=False, compression=None)
+    row = db.get(key)
+    db.put(key, row[:-1] + bytes([row[-1] ^ 1]), sync=True)
+    db.close()
+
+
 def flip_bit_near(
     folder: Path, needle: bytes, offset: int = 0, patterns: tuple[str, ...] = ("*.ldb", "*.log")
 ) -> int:
