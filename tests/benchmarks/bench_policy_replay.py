@@ -6,11 +6,12 @@ import asyncio
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,7 +23,9 @@ from helix_desktop.replay import Replayer
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.stored_replays import StoredReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
+from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.replay.recording import with_turn_ends
 from tests.benchmarks.timing import seconds
 from tests.support.synthetic_recordings import make_session
@@ -126,12 +129,29 @@ async def _figures_of_slider(log: Sequence[RecordedEvent]) -> list[tuple[str, fl
         await _pictures(worker, policy)
     all_ready = time.perf_counter() - started
     stops = [(await _pictures(worker, policy))[-1] for policy in PROFILES.values()]
+    replays = {policy: await worker.replay_in_background(policy) for policy in PROFILES.values()}
     await worker.close()
     return [
+        *_figures_of_stored(log, replays),
         ("policy page opened: first picture", first / FIRST_S, "of 100 ms"),
         ("policy page opened: exact", exact, "s"),
         ("policy page opened: all stops of the slider", all_ready, "s"),
         ("policy slider, a stop after that: exact", max(stops) * 1e3, "ms"),
+    ]
+
+
+def _figures_of_stored(
+    log: Sequence[RecordedEvent], replays: Mapping[ContextPolicy, PolicyReplay]
+) -> list[tuple[str, float, str]]:
+    """Return how long all stops of the slider take that were replayed before the page is opened."""
+    with TemporaryDirectory() as folder:
+        stored, session_id = StoredReplays(Path(folder)), "0" * 32
+        stored.save(session_id, log, _FACTS, replays)
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*.msgpack"))
+        reading = seconds(lambda: stored.load(session_id, log, _FACTS))
+    return [
+        ("policy page opened, replayed before: all stops exact", reading / EXACT_S, "of 1 s"),
+        ("the stored replays of a session", size / 1e6, "MB"),
     ]
 
 

@@ -262,6 +262,14 @@ def tokenizer_ratio(transcript: Transcript, model: str) -> float:
     return _calibrated_ratio(_reports(transcript, model))
 
 
+def first_tokenizer_ratio(transcript: Transcript, model: str, default: float) -> float:
+    """Return the same from the model's first reports, which stays as it is; `default` without any."""
+    answers = ((item.seq, item.event) for item in transcript.messages.reported_items)
+    own = ((seq, it) for seq, it in answers if isinstance(it, AssistantSpoke) and it.model == model)
+    reports = list(islice(own, _REPORTS))
+    return _calibrated_ratio(reports) if reports else default
+
+
 def request_ratio(response: AssistantSpoke, default: float) -> float:
     """Return the tokens per token of ours of the request that was answered, as reported of itself.
 

@@ -24,11 +24,16 @@ class AddEvents(msgspec.Struct, frozen=True, tag="add"):
 
 
 class StartReplay(msgspec.Struct, frozen=True, tag="replay"):
-    """Replay a policy; the replay before it ends. With `field` the effect of that is asked, with no haste."""
+    """Replay a policy; the replay before it ends.
+
+    One `in_background` ends none, and waits for all others. With `field` the effect of that is asked, which
+    is in the background too.
+    """
 
     number: int
     policy: ContextPolicy
     field: str = ""
+    in_background: bool = False
 
 
 class PrepareReplays(msgspec.Struct, frozen=True, tag="prepare"):

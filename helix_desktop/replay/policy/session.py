@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.agent.session_window import SessionWindow
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import first_tokenizer_ratio
 from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Redone, SweepMade, Undone
@@ -27,8 +29,8 @@ _OF_QUEUE = (MessageQueued, QueueChanged)  # they change no window, and name eve
 class SessionFacts(msgspec.Struct, frozen=True):
     """What a replay has to know besides the log: the model, and what stands in every request.
 
-    `fixed_tokens` are those of system prompt and tools, `ratio` the model's tokens per token of ours, from
-    earlier sessions.
+    `fixed_tokens` are those of system prompt and tools, `ratio` the model's tokens per token of ours until
+    its first report.
     """
 
     info: ModelInfo
@@ -36,11 +38,12 @@ class SessionFacts(msgspec.Struct, frozen=True):
     ratio: float = 1.0
 
 
-def facts_of(window: SessionWindow) -> SessionFacts:
-    """Return the facts of an open session."""
+def facts_of(window: SessionWindow, transcript: Transcript) -> SessionFacts:
+    """Return the facts of an open session; as it goes on, they stay as long as model and tools do."""
     frame = window.frame
     info = msgspec.structs.replace(frame.info, extras=NO_EXTRAS)  # headers are no business of a replay
-    return SessionFacts(info, frame.fixed_tokens, frame.ratio)
+    ratio = first_tokenizer_ratio(transcript, info.label, frame.ratio)
+    return SessionFacts(info, frame.fixed_tokens, ratio)
 
 
 class ReplayableEvents:

@@ -107,7 +107,7 @@ class PolicyReplayWorker:
         """
         for number in self._replays & self._waiting.keys():
             self._waiting[number].put_nowait(ReplayEnded(number))
-        async with aclosing(self._exchange(policy, "")) as replies:
+        async with aclosing(self._exchange(policy)) as replies:
             async for reply in replies:
                 if isinstance(reply, ReplayDone):
                     yield reply.replay
@@ -118,11 +118,23 @@ class PolicyReplayWorker:
         Raises HelixError if the replay failed.
         """
         while True:
-            async with aclosing(self._exchange(policy, field)) as replies:
+            async with aclosing(self._exchange(policy, field, in_background=True)) as replies:
                 async for reply in replies:
                     if isinstance(reply, EffectDone):
                         return reply.effect
             await asyncio.sleep(0)  # a replay went before it
+
+    async def replay_in_background(self, policy: ContextPolicy) -> PolicyReplay:
+        """Return the exact replay of a policy; all other requests go before it.
+
+        Raises HelixError if the replay failed.
+        """
+        while True:
+            async with aclosing(self._exchange(policy, in_background=True)) as replies:
+                async for reply in replies:
+                    if isinstance(reply, ReplayDone):
+                        return reply.replay
+            await asyncio.sleep(0)  # another request went before it
 
     async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
         """Replay those policies, likeliest first, while nothing is requested; later ones take their place.
@@ -143,15 +155,17 @@ class PolicyReplayWorker:
         else:
             self._watch_idle()
 
-    async def _exchange(self, policy: ContextPolicy, field: str) -> AsyncGenerator[Reply, None]:
+    async def _exchange(
+        self, policy: ContextPolicy, field: str = "", *, in_background: bool = False
+    ) -> AsyncGenerator[Reply, None]:
         """Yield the replies to a request; once the process died, it is asked once more."""
         for _ in range(_TRIES):
             number, replies = next(self._numbers), asyncio.Queue[Reply | None]()
             self._waiting[number] = replies
-            if not field:
+            if not in_background:
                 self._replays.add(number)
             try:
-                await self._send(StartReplay(number, policy, field))
+                await self._send(StartReplay(number, policy, field, in_background))
                 while (reply := await replies.get()) is not None:
                     if isinstance(reply, ReplayEnded):
                         if reply.failure:

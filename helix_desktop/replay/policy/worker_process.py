@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections import deque
 from multiprocessing.connection import Connection
@@ -32,11 +33,14 @@ from helix_desktop.replay.policy_replay import PolicyReplay, effect_of
 _MAX_RESULTS = 32  # exact replays that are remembered until the session goes on
 _QUIET_S = 0.05  # a session comes in parts
 _PICTURE_EVERY_S = 0.3
+_NICENESS = 5  # sessions are replayed ahead: what the user and the agent run goes first
 
 
 def serve(connection: Connection) -> None:
     """Answer requests until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches every process of it
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
     gc.disable()  # replays make few cycles, and a pause would be seen
     try:
         _Server(connection).run()
@@ -56,7 +60,7 @@ class _Server:
 
     def run(self) -> None:
         while True:
-            if all(job.field for job in self._jobs) and self._prepare():
+            if all(job.in_background for job in self._jobs) and self._prepare():
                 continue
             if self._jobs:
                 self._work(self._jobs.popleft())
@@ -109,17 +113,17 @@ class _Server:
             case AddEvents(events=events) if self._session is not None:
                 self._session.add(events)
                 self._forget_replays()
-            case StartReplay(field=""):
-                for job in [job for job in self._jobs if not job.field]:
+            case StartReplay(in_background=True):
+                self._jobs.append(request)
+                return
+            case StartReplay():
+                for job in [job for job in self._jobs if not job.in_background]:
                     self._jobs.remove(job)
                     self._send(ReplayEnded(job.number))
                 self._jobs.appendleft(request)
-            case StartReplay():
-                self._jobs.append(request)
-                return
             case PrepareReplays(policies=policies):
                 self._next_policies = policies
-                if not policies or self._current is None or not self._current.field:
+                if not policies or self._current is None or not self._current.in_background:
                     return
             case StopReplay(number=number):
                 self._jobs = deque(job for job in self._jobs if job.number != number)
@@ -158,7 +162,7 @@ class _Server:
             other = self._exact(replace(policy, **{job.field: default}), self._should_stop)
             self._send(EffectDone(job.number, effect_of(job.field, own, other)))
             return
-        if policy not in self._results:
+        if policy not in self._results and not job.in_background:
             estimate = self._session.approximate(policy)
             self._send(ReplayDone(job.number, estimate))
             self._exact(policy, self._growing_picture(job.number, self._session, estimate))

@@ -2,81 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.choices import PolicyChosen
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.policy.session import SessionFacts
-from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.settings.policy.number_field import NumberField
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
-from tests.support.galleries.policy_gallery import sample_replay
+from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
-class ScriptedReplays:
-    """Replays of a made-up session, in which more protected steps send more; `go` lets the exact one end."""
-
-    def __init__(self) -> None:
-        self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
-        self.policies: list[ContextPolicy] = []
-        self.next_policies: Sequence[ContextPolicy] = ()
-        self.is_ready = False
-
-    async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
-        """Count, or fail as a worker does that cannot start."""
-        self.loads += 1
-        if self.fails:
-            raise HelixError(verbatim("The session can't be replayed."), verbatim("No memory."))
-
-    async def first_picture(
-        self, log: Sequence[RecordedEvent], facts: SessionFacts, policy: ContextPolicy
-    ) -> PolicyReplay:
-        """Return the same approximate picture as `replay` does first."""
-        return sample_replay(1_000 * policy.protect_steps, 13, is_exact=False)
-
-    async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
-        """Yield an approximate picture, and the exact one when it may."""
-        self.policies.append(policy)
-        approximate = sample_replay(1_000 * policy.protect_steps, 13, is_exact=False)
-        yield approximate
-        await self.go.wait()
-        yield msgspec.structs.replace(approximate, is_exact=True)
-
-    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
-        """More protected steps cost more."""
-        own, default = getattr(policy, field), getattr(PROFILES[policy.profile], field)
-        return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
-
-    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
-        """Remember what may be chosen next."""
-        self.next_policies = policies
-
-    async def stay_ready(self, *, is_on: bool) -> None:
-        """Remember whether it may end when nobody asks."""
-        self.is_ready = is_on
-
-    async def close(self) -> None:
-        """Forget the session."""
-        self.is_closed = True
-
-
 async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
-    rig.wiring.settings.policy.create_replays = lambda: replays
+    rig.wiring.settings.policy.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
 
 
@@ -120,7 +65,8 @@ async def _check_a_preview(rig: WindowRig) -> None:
     replays.fails = False
     find_button(card, "retry_replay").click()
     await until(lambda: "Approximate" in card.status.text(), "the first picture")
-    assert (replays.loads, _chart_texts(card).count("≈")) == (2, 4)
+    assert _chart_texts(card).count("≈") == 4
+    await until(lambda: replays.loads == 2, "the session is given again")
     replays.go.set()
     await until(lambda: card.status.isHidden() and "≈" not in _chart_texts(card), "the exact picture")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
@@ -23,7 +24,8 @@ from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayWorker
+from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview
+from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile
@@ -42,7 +44,8 @@ class PolicyPresenter(QObject):
         self._banners, self._services = context.window.banners, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._session_controller = session_controller
-        self.create_replays: Callable[[], ReplayWorker] = PolicyReplayWorker
+        self.replays = SessionReplays(PolicyReplayWorker)
+        self.preparation = ReplayPreparation(context, session_controller, self.replays)
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
         self._edited: dict[str, ContextPolicy] = {}  # on the page of a workspace, and used nowhere yet
@@ -61,7 +64,7 @@ class PolicyPresenter(QObject):
     def attach(self, page: PolicyPage) -> None:
         """Bind the page, once the settings window is built."""
         self._page = page
-        self._preview = PolicyPreview(page, self._async_actions, self.create_replays)
+        self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
         page.slider.restore_requested.connect(self._restore_changes)
         page.advanced.changed.connect(self._change)
@@ -76,7 +79,7 @@ class PolicyPresenter(QObject):
         page.apply_bar.discarded.connect(lambda: self._replace(None))
         page.open_requested.connect(self._open_file)
         page.replace_requested.connect(self._replace_file)
-        page.visibility_changed.connect(lambda is_visible: self.show() if is_visible else self._stop())
+        page.visibility_changed.connect(self._on_visibility)
 
     def show(self) -> None:
         """Show the policy of the session on screen, or what was edited of it."""
@@ -89,7 +92,8 @@ class PolicyPresenter(QObject):
                 self._page.advanced.drop_typed()
             policy, in_use = self._policy(workspace), self._in_use(workspace)
             self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
-            self._preview.show(conversation, policy, in_use, workspace.policy)
+            folder = self._services.registry.data_folder(workspace.id)
+            self._preview.show(conversation, folder, policy, in_use, workspace.policy)
         self._show_file_error()
 
     def _follow_session(self) -> None:
@@ -134,11 +138,16 @@ class PolicyPresenter(QObject):
 
     async def close(self) -> None:
         """End the process that replays sessions."""
+        self.preparation.stop()
         if self._preview is not None:
-            await self._preview.close()
+            self._preview.stop()
+        await self.replays.close()
 
-    def _stop(self) -> None:
-        if self._preview is not None:
+    def _on_visibility(self, is_visible: bool) -> None:
+        self.preparation.set_held(is_held=is_visible)
+        if is_visible:
+            self.show()
+        elif self._preview is not None:
             self._preview.leave()
 
     def _edit(self, policy: ContextPolicy | None) -> None:

@@ -15,10 +15,12 @@ from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
     count_window,
     estimate_of,
+    first_tokenizer_ratio,
     is_outdated,
     measure_usage,
     model_reports,
     projected_tokens,
+    tokenizer_ratio,
     usage_from_count,
 )
 from helix_desktop.domain.events.choices import HoldSet
@@ -181,6 +183,19 @@ def test_rows_stand_still_while_reports_differ_a_little() -> None:
         simulator.answer_all_calls("output " * 100)
         ratios.add(measured(simulator).ratio)
     assert ratios == {1.3}
+
+
+def test_the_ratio_of_the_first_reports_stays_as_the_session_goes_on() -> None:
+    simulator, label = build_history(2), MODEL.label
+    assert first_tokenizer_ratio(simulator.transcript, label, 0.8) == 0.8, "none was reported"
+    for _ in range(5):
+        simulator.step("Reading.", 0, usage_ratio=1.3)
+    assert first_tokenizer_ratio(simulator.transcript, label, 0.8) == 1.3
+    for _ in range(8):
+        simulator.step("Reading.", 0, usage_ratio=2.0)
+    assert first_tokenizer_ratio(simulator.transcript, label, 0.8) == 1.3
+    assert tokenizer_ratio(simulator.transcript, label) == 2.0
+    assert first_tokenizer_ratio(simulator.transcript, "another/model", 0.8) == 0.8
 
 
 def test_another_model_is_estimated_from_scratch() -> None:

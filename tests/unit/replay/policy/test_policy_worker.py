@@ -21,6 +21,7 @@ from helix_desktop.replay.policy.messages import (
     OpenSession,
     PrepareReplays,
     ReplayDone,
+    ReplayEnded,
     StartReplay,
     decode_reply,
     encode,
@@ -77,6 +78,41 @@ async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_
         await worker.close()
     assert not worker.is_running
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_replay_in_background_ends_no_other_and_comes_behind_them() -> None:
+    log, worker, scope = log_of(30), PolicyReplayWorker(), TaskScope()
+    try:
+        await worker.load(log, FACTS)
+        ahead = scope.start(worker.replay_in_background(CHANGED["lean"]), "lean")
+        await asyncio.sleep(0)
+        requested = scope.start(pictures(worker, CHANGED["classic"]), "classic")
+        await asyncio.sleep(0)
+        other = scope.start(worker.replay_in_background(PROFILES["off"]), "off")
+        assert (await requested)[-1].is_exact
+        for task, policy in ((ahead, CHANGED["lean"]), (other, PROFILES["off"])):
+            assert await task == await asyncio.to_thread(replay_policy, log, policy, MODEL, 100)
+    finally:
+        await worker.close()
+
+
+def test_a_request_stops_a_replay_in_background_which_is_answered_after_it() -> None:
+    window, end = Pipe()
+    with window, end:
+        server = _Server(end)
+        ahead = StartReplay(1, CHANGED["lean"], in_background=True)
+        for request in (OpenSession(FACTS), AddEvents(log_of(300)), ahead):
+            window.send_bytes(encode(request))
+            server._receive()
+        window.send_bytes(encode(StartReplay(2, CHANGED["classic"])))
+        server._work(server._jobs.popleft())
+        assert decode_reply(window.recv_bytes()) == ReplayEnded(1)
+        server._jobs.append(ahead)
+        while server._jobs:
+            server._work(server._jobs.popleft())
+        replies = [decode_reply(window.recv_bytes()) for _ in range(3)]
+        done = [(reply.number, reply.replay.is_exact) for reply in replies if isinstance(reply, ReplayDone)]
+        assert done == [(2, False), (2, True), (1, True)]
 
 
 async def test_a_first_picture_needs_no_process_and_is_that_of_the_process() -> None:

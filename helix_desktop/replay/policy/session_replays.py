@@ -1,0 +1,202 @@
+"""The replays of one session: those of an earlier time if nothing changed since, else the worker's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.replay.policy.session import SessionFacts, facts_of
+from helix_desktop.replay.policy.stored_replays import StoredReplays
+from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
+
+STORED_FROM = 500
+"""Events of a session from which its replays are stored: it takes seconds until a shorter one is replayed."""
+
+_MAX_REPLAYS = 32  # of one session, kept to be shown again at once
+
+
+class ReplayWorker(Protocol):
+    """Replays one session under any policy, beside the window's own process."""
+
+    async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
+        """Take a session as it is now. Raises HelixError."""
+        ...
+
+    async def first_picture(
+        self, log: Sequence[RecordedEvent], facts: SessionFacts, policy: ContextPolicy
+    ) -> PolicyReplay:
+        """Return an approximate picture of a session that it was not given yet."""
+        ...
+
+    def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
+        """Yield a first, approximate picture, then the exact one; a later call ends it. Raises HelixError."""
+        ...
+
+    async def replay_in_background(self, policy: ContextPolicy) -> PolicyReplay:
+        """Return the exact replay of a policy; all other requests go before it. Raises HelixError."""
+        ...
+
+    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
+        """Return what a field changes against its profile's value. Raises HelixError."""
+        ...
+
+    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
+        """Replay these while nothing is requested: one of them may be next. Raises HelixError."""
+        ...
+
+    async def stay_ready(self, *, is_on: bool) -> None:
+        """Start what replays, and let it run until this is turned off again. Raises HelixError."""
+        ...
+
+    async def close(self) -> None:
+        """End the process."""
+        ...
+
+
+class _Opened(msgspec.Struct, frozen=True):
+    """A session as it is replayed: its log and facts at one moment, and where its replays are stored."""
+
+    id: str
+    log: Sequence[RecordedEvent]
+    facts: SessionFacts
+    stored: StoredReplays
+
+
+class SessionReplays:
+    """The pictures of one session's policies, the newest of each; exact ones are stored for long sessions."""
+
+    def __init__(self, create_worker: Callable[[], ReplayWorker]) -> None:
+        """`create_worker` is called when a session is first replayed."""
+        self.create_worker = create_worker
+        self._worker: ReplayWorker | None = None
+        self._opened: _Opened | None = None
+        self._loaded: _Opened | None = None  # what the worker has
+        self._prepared: tuple[ContextPolicy, ...] = ()  # of which the worker knows
+        self._stored_policies: frozenset[ContextPolicy] = frozenset()
+        self.pictures: dict[ContextPolicy, PolicyReplay] = {}
+
+    def is_open(self, conversation: Conversation) -> bool:
+        """Return True if the pictures are of this session as it is now."""
+        opened, session = self._opened, conversation.session
+        if opened is None or opened.id != session.id or len(opened.log) != len(session.log):
+            return False
+        is_same_log = not opened.log or opened.log[-1] is session.log[-1]
+        return is_same_log and opened.facts == facts_of(conversation.window, session.transcript)
+
+    def is_exact(self, policy: ContextPolicy) -> bool:
+        """Return True if the picture of a policy is exact."""
+        picture = self.pictures.get(policy)
+        return picture is not None and picture.is_exact
+
+    async def open(self, conversation: Conversation, workspace_folder: Path) -> None:
+        """Take a session as it is now, with what is stored of it; needs no worker."""
+        if self.is_open(conversation):
+            return
+        session = conversation.session
+        log, facts = tuple(session.log), facts_of(conversation.window, session.transcript)
+        stored = StoredReplays(workspace_folder)
+        self._opened = None
+        self.pictures.clear()
+        found = await asyncio.to_thread(stored.load, session.id, log, facts)
+        self._opened = _Opened(session.id, log, facts, stored)
+        self._stored_policies = frozenset(found)
+        self.pictures |= found
+
+    async def add_first_picture(self, policy: ContextPolicy) -> None:
+        """Add an approximate picture of a policy that has none; needs no process."""
+        opened = self._require()
+        if policy not in self.pictures:
+            picture = await self._started().first_picture(opened.log, opened.facts, policy)
+            self._add(policy, picture)
+
+    async def load(self) -> None:
+        """Give the session to the worker, unless it has it. Raises HelixError."""
+        opened = self._require()
+        if opened is not self._loaded:
+            self._prepared = ()
+            await self._started().load(opened.log, opened.facts)
+            self._loaded = opened
+
+    async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
+        """Yield pictures of a policy, the exact one last; none if it is exact already. Raises HelixError.
+
+        A later call ends this one.
+        """
+        if self.is_exact(policy):
+            return
+        await self.load()
+        async with aclosing(self._started().replay(policy)) as pictures:
+            async for picture in pictures:
+                self._add(policy, picture)
+                yield picture
+
+    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
+        """Return what a field changes against its profile's value. Raises HelixError."""
+        await self.load()
+        return await self._started().effect(policy, field)
+
+    async def complete(self, policies: Iterable[ContextPolicy]) -> None:
+        """Replay those of these policies that are not exact, behind all that is requested meanwhile.
+
+        Raises HelixError.
+        """
+        for policy in policies:
+            if not self.is_exact(policy):
+                await self.load()
+                self._add(policy, await self._started().replay_in_background(policy))
+
+    async def store(self) -> None:
+        """Store the exact replays of a long session, if there are some that were not stored."""
+        opened = self._require()
+        exact = {policy: picture for policy, picture in self.pictures.items() if picture.is_exact}
+        if len(opened.log) >= STORED_FROM and not self._stored_policies.issuperset(exact):
+            await asyncio.to_thread(opened.stored.save, opened.id, opened.log, opened.facts, exact)
+            self._stored_policies = frozenset(exact)
+
+    async def prepare(self, policies: Iterable[ContextPolicy]) -> None:
+        """Have these replayed while nothing is requested, likeliest first. Raises HelixError."""
+        missing = tuple(policy for policy in policies if not self.is_exact(policy))
+        if self._worker is not None and self._loaded is not None and missing != self._prepared:
+            self._prepared = missing
+            await self._worker.prepare(missing)
+
+    async def stay_ready(self, *, is_on: bool) -> None:
+        """Let the worker run until this is turned off again. Raises HelixError."""
+        if self._worker is not None:
+            await self._worker.stay_ready(is_on=is_on)
+
+    def forget(self) -> None:
+        """Forget the session after a failure; it is taken anew."""
+        self._opened = self._loaded = None
+
+    async def close(self) -> None:
+        """Forget the session, and end the worker's process, which holds what the session says."""
+        self.forget()
+        self.pictures.clear()
+        self._prepared = ()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.close()
+
+    def _add(self, policy: ContextPolicy, picture: PolicyReplay) -> None:
+        while len(self.pictures) >= _MAX_REPLAYS:
+            del self.pictures[next(iter(self.pictures))]
+        self.pictures[policy] = picture
+
+    def _require(self) -> _Opened:
+        if self._opened is None:
+            raise ValueError("no session is open")
+        return self._opened
+
+    def _started(self) -> ReplayWorker:
+        if self._worker is None:
+            self._worker = self.create_worker()
+        return self._worker
