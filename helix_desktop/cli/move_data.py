@@ -9,8 +9,7 @@ import os
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, may_be_deleted
-from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
-from helix_desktop.domain.errors import DataDirUnavailable
+from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -22,7 +21,7 @@ text = TextContext("Command line")
 def move_data(args: argparse.Namespace) -> int:
     """Move the data directory; keep the old one unless its removal is requested. Raises HelixError."""
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
-    _check_has_data(data)
+    data.check_has_data(text("Nothing to move."))
     data.ensure()
     printer = ProgressPrinter()
     move = move_data_dir(data, args.folder, printer.update)
@@ -54,15 +53,3 @@ def move_data(args: argparse.Namespace) -> int:
             else tr("Don't delete {file}: it says where the data is now.", file=move.source / POINTER_FILE)
         )
     return 0
-
-
-def _check_has_data(data: DataDir) -> None:
-    """Raise DataDirUnavailable where there is nothing to move: a path was mistyped, say."""
-    if data.moved_from is None and not data.workspaces_dir.is_dir() and not data.settings_file.exists():
-        raise DataDirUnavailable(
-            text("Nothing to move."),
-            text("{folder} has no data of Helix Desktop.", folder=data.root)
-            if data.root.is_dir()
-            else text("{folder} doesn't exist.", folder=data.root),
-            text("Check --data-dir and {variable}.", variable=DATA_DIR_VARIABLE),
-        )

@@ -19,7 +19,7 @@ from helix_desktop.app.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_notice
 from helix_desktop.cli.terminal_approver import TerminalApprover
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.providers.retry import PATIENCE_S
@@ -43,6 +43,8 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
 
     # What is stored can be looked at also when the project's folder is gone.
     needs_folder = args.command == "run" or (args.command == "changes" and os.path.isdir(args.workspace))
+    if args.command != "run" and getattr(args, "verb", "") != "import":
+        _check_has_data(args)
 
     async def open_and_run(services: AppServices) -> int:
         record = resolve_workspace(services, args)
@@ -57,6 +59,13 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
         return await work(services, workspace)
 
     return with_services(args, open_and_run)
+
+
+def _check_has_data(args: argparse.Namespace) -> None:
+    """Raise DataDirUnavailable for a data directory without data that the user named."""
+    data_dir: Path | None = getattr(args, "data_dir", None)
+    if data_dir is not None or os.environ.get(DATA_DIR_VARIABLE, "").strip():
+        DataDir.locate(data_dir, os.environ).check_has_data(text("No workspace was found."))
 
 
 def with_services(args: argparse.Namespace, work: ServicesWork) -> int:

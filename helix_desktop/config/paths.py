@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from helix_desktop.config.data_dir_pointer import WORKSPACES_FOLDER, places_of, pointer_files
 from helix_desktop.domain.errors import DataDirUnavailable
-from helix_desktop.domain.translatable_text import TextContext, folder_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Settings")
@@ -105,6 +106,27 @@ class DataDir:
         from uuid import UUID
 
         return self.workspaces_dir / str(UUID(str(workspace_id)))
+
+    def check_has_data(self, what: TranslatableText) -> None:
+        """Raise DataDirUnavailable, which says `what` isn't done, where nothing is: a path was mistyped, say.
+
+        Other errors in the way are found by `ensure`.
+        """
+        if self.moved_from is not None or os.path.isdir(self.workspaces_dir):
+            return
+        if os.path.exists(self.settings_file):
+            return
+        why = text("{folder} has no data of Helix Desktop.", folder=self.root)
+        try:
+            if not stat.S_ISDIR(self.root.stat().st_mode):
+                return
+        except FileNotFoundError:
+            why = text("{folder} doesn't exist.", folder=self.root)
+        except OSError:
+            return
+        raise DataDirUnavailable(
+            what, why, text("Check --data-dir and {variable}.", variable=DATA_DIR_VARIABLE)
+        )
 
     def ensure(self) -> None:
         """Create the folder and those inside it, private to this user, and prove that it can be written.

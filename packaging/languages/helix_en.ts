@@ -6458,11 +6458,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/move_data.py" />
-            <source>Check --data-dir and {variable}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/cli/main.py" />
             <source>Check that it exists and that you may read and write it.</source>
             <translation type="unfinished" />
@@ -6770,6 +6765,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>No workspace data is stored yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>No workspace was found.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8349,16 +8349,6 @@
         <message>
             <location filename="../../helix_desktop/cli/commands.py" />
             <source>{file} isn't used: {command} is {other}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/move_data.py" />
-            <source>{folder} doesn't exist.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/move_data.py" />
-            <source>{folder} has no data of Helix Desktop.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16819,6 +16809,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/paths.py" />
+            <source>Check --data-dir and {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/paths.py" />
             <source>Check that it's writable and has free space, or choose another one with --data-dir or {variable}.</source>
             <translation type="unfinished" />
         </message>
@@ -17062,6 +17057,16 @@
             <location filename="../../helix_desktop/config/build_info.py" />
             <location filename="../../helix_desktop/config/licenses.py" />
             <source>{file} can't be used.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>{folder} doesn't exist.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>{folder} has no data of Helix Desktop.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -176,6 +176,10 @@ UNUSABLE = [
     (("move-data", "plain.txt/x"), "plain.txt isn't a folder. It stays where it was."),
     (("move-data", "ws/new"), "It's in the folder of ws, which an agent could change."),
     (("move-data", "new", "--data-dir", "typo"), "typo doesn't exist. Check --data-dir and HELIX_DATA_DIR."),
+    (
+        ("cache", "list", "--workspace", "ws", "--data-dir", "typo"),
+        "typo doesn't exist. Check --data-dir and",
+    ),
     (("self-check", "--with-names"), "--with-names goes with --bundle only. Add --bundle, or leave"),
     (("sessions", "--workspace", "ws", "--data-dir", "d" * 300), "can't be used. File name too long."),
     (("demo", "--out", "ws/a.txt/x"), "ws/a.txt isn't a folder."),

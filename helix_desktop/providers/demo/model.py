@@ -49,6 +49,10 @@ _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
 _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
 _NOT_FOUND = "(not found, an earlier session may have changed it)"
+_DONE_BEFORE = """\
+**Some of this was done before**: an earlier session changed the sample's files. To see it from the \
+start, open that session, choose *Revert everything in this session* in the menu of *Changes*, and \
+send this message again."""
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _ADD_MODEL_HELP = """\
 **To use a real model**, open *Settings → Providers* and add a server: one on this computer \
@@ -142,8 +146,19 @@ def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply
         texts += [_fill_text(reader, step, position.task), recall.text if recall is not None else ""]
         calls += recall.calls if recall is not None else ()
         if calls or number == len(steps):
+            if not calls and _was_done_before(reader.outputs, texts):
+                texts.append(_DONE_BEFORE)
             return DemoReply("\n\n".join(part for part in texts if part), calls)
     return DemoReply("This part of the demo is done. The script's next message goes on from here.")
+
+
+def _was_done_before(outputs: Sequence[ToolOutput], texts: Sequence[str]) -> bool:
+    """Return True if the sample's files are no longer what the script expects of them."""
+    if any(output.is_denied for output in outputs):
+        return False
+    errors = [output for output in outputs if output.error_line]
+    has_failed_edit = any(it.tool == "edit_file" and it.error_line.startswith("old_text") for it in errors)
+    return has_failed_edit or (not errors and any(_NOT_FOUND in text for text in texts))
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,23 @@ async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
     assert await asyncio.to_thread(run_sample_tests, root) == "FAILED (failures=1)"
 
 
+@pytest.mark.parametrize("ask", [0, 2])
+async def test_a_second_session_says_how_to_see_it_from_the_start(tmp_path: Path, ask: int) -> None:
+    """The first one mended the sample: its tests pass, and there is nothing left to edit."""
+    root = copy_sample_project("tidewatch", tmp_path)
+    first = DemoLoop(root)
+    for message in TIDEWATCH.user_messages:
+        assert "Some of this was done before" not in await first.run_turn(message)
+    second = DemoLoop(root)
+    for message in TIDEWATCH.user_messages[:ask]:
+        await second.run_turn(message)
+    assert "*Revert everything in this session*" in await second.run_turn(TIDEWATCH.user_messages[ask])
+
+
 async def test_the_script_in_another_folder_fails_gracefully(tmp_path: Path) -> None:
     loop = DemoLoop(tmp_path)
     answer = await loop.run_turn(TIDEWATCH.user_messages[1])
+    assert "Some of this was done before" not in answer
     text = "\n".join(message.text for message in loop.messages if message.role == "assistant")
     assert (
         "`read_file` did not work: Cannot read tests/test_report.py. There is no such file or folder." in text
