@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
+_log = logging.getLogger(__name__)
 
 EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
 _MIN_REQUESTS = 2
@@ -133,6 +135,9 @@ class PolicyPreview:
             await replays.store()
         except HelixError as error:
             replays.forget()
+            if self._comparison.state == "ready":  # what was read from disk stays true
+                _log.warning("This session can't be replayed: %s", error)
+                return
             message = " ".join(filter(None, (translate(error.what), translate(error.why))))
             self._show("failed", message)
         except Exception:
