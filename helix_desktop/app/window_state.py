@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, SettingsUnreadable
 from helix_desktop.ui.design.style.fonts import BASE_PX
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES, ThemeMode
 
@@ -22,15 +22,19 @@ def layout_name(name: str, number: int) -> str:
 
 
 class WindowStateFile:
-    """Bytes by name. A damaged file means default sizes, no more."""
+    """Bytes by name. A file that is damaged, or can't be read, means default sizes, no more."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._files = path, TomlFiles()
         self._write_lock = threading.Lock()
+        self._fields: dict[str, Any] = {}
+        self._is_unreadable = False  # it may be intact
         try:
-            self._fields: dict[str, Any] = self._files.read(path)
+            self._fields = self._files.read(path)
+        except SettingsUnreadable:
+            self._is_unreadable = True
         except HelixError:
-            self._fields = {}
+            return
 
     def get(self, name: str) -> bytes:
         """Return the stored bytes; empty if there are none."""
@@ -54,7 +58,9 @@ class WindowStateFile:
         self._fields |= {"theme": mode, "text_px": text_px}
 
     def save(self) -> None:
-        """Write the file; ignore a full disk."""
+        """Write the file; ignore a full disk, and leave a file that could not be read as it is."""
+        if self._is_unreadable:
+            return
         try:
             with self._write_lock:  # from threads, while the window goes on remembering
                 self._files.write(self._path, dict(self._fields))
