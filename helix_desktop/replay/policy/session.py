@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import first_tokenizer_ratio
-from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    MessageQueued,
+    QueueChanged,
+    TurnEnded,
+)
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Redone, SweepMade, Undone
 from helix_desktop.domain.events.summary import (
@@ -44,6 +49,14 @@ def facts_of(window: SessionWindow, transcript: Transcript) -> SessionFacts:
     info = msgspec.structs.replace(frame.info, extras=NO_EXTRAS)  # headers are no business of a replay
     ratio = first_tokenizer_ratio(transcript, info.label, frame.ratio)
     return SessionFacts(info, frame.fixed_tokens, ratio)
+
+
+def replayed_part(log: Sequence[RecordedEvent]) -> Sequence[RecordedEvent]:
+    """Return the log up to its last request or end of a turn: what comes behind changes no replay yet."""
+    count = len(log)
+    while count and not isinstance(log[count - 1].event, AssistantSpoke | TurnEnded):
+        count -= 1
+    return log[:count]
 
 
 class ReplayableEvents:

@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.replay.policy.session import SessionFacts, facts_of
+from helix_desktop.replay.policy.session import SessionFacts, facts_of, replayed_part
 from helix_desktop.replay.policy.stored_replays import StoredReplays
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 
@@ -86,10 +86,12 @@ class SessionReplays:
     def is_open(self, conversation: Conversation) -> bool:
         """Return True if the pictures are of this session as it is now."""
         opened, session = self._opened, conversation.session
-        if opened is None or opened.id != session.id or len(opened.log) != len(session.log):
+        if opened is None or opened.id != session.id:
             return False
-        is_same_log = not opened.log or opened.log[-1] is session.log[-1]
-        return is_same_log and opened.facts == facts_of(conversation.window, session.transcript)
+        log = replayed_part(session.log)
+        if len(opened.log) != len(log) or (log and opened.log[-1] is not log[-1]):
+            return False
+        return opened.facts == facts_of(conversation.window, session.transcript)
 
     def is_exact(self, policy: ContextPolicy) -> bool:
         """Return True if the picture of a policy is exact."""
@@ -101,7 +103,7 @@ class SessionReplays:
         if self.is_open(conversation):
             return
         session = conversation.session
-        log, facts = tuple(session.log), facts_of(conversation.window, session.transcript)
+        log, facts = tuple(replayed_part(session.log)), facts_of(conversation.window, session.transcript)
         stored = StoredReplays(workspace_folder)
         self._opened = None
         self.pictures.clear()

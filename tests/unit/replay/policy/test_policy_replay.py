@@ -10,10 +10,19 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
+from helix_desktop.domain.events.choices import PolicyChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried, UserSpoke
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Pinned, SweepMade, Undone
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    FormChosen,
+    Pinned,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
@@ -21,7 +30,7 @@ from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, 
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.session import SessionFacts, replayed_part
 from helix_desktop.replay.policy.traced_policy import THRESHOLDS
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.replay.recording import as_message, with_turn_ends
@@ -328,6 +337,23 @@ def test_a_picture_has_nothing_of_a_replay_that_decided_otherwise_in_the_meantim
 def test_an_empty_session_is_replayed() -> None:
     replay = replay_policy([], PROFILES["balanced"], MODEL, 100)
     assert (replay.points, replay.rewrites, replay.sent, replay.coverage) == ((), (), 0, None)
+
+
+@pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
+def test_what_follows_the_newest_request_changes_no_replay_yet(name: str) -> None:
+    """Such as a choice, an undo or an output: the next request is the first with it."""
+    log = run_live(session(7, 40), POLICIES["lean"]).log
+    user = UserSpoke("And now?", 40)
+    for end in range(len(log), 0, -7):
+        cut, newest = log[:end], end
+        later: list[Event] = [PolicyChosen(), Pinned(newest), Unpinned(newest), user]
+        whole = [*cut, *(RecordedEvent(end + n, cut[-1].at + n, event) for n, event in enumerate(later, 1))]
+        part = replayed_part(whole)
+        assert len(part) < len(whole)
+        assert replay_policy(whole, POLICIES[name], MODEL, 500) == replay_policy(
+            part, POLICIES[name], MODEL, 500
+        )
+    assert list(replayed_part([])) == []
 
 
 @pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
