@@ -53,6 +53,7 @@ class ChatFindBar(QFrame):
         self.field.textChanged.connect(lambda _: self.step(-1))
         view.find_finished.connect(lambda _: self._show_result())
         view.finder.counter.changed.connect(self._show_result)
+        view.chat_viewport.model.rows_reset.connect(self._find_again)
         line = row(self.field, self.result, before, after, leave, margins=(14, 6, 10, 6), gap=6)
         line.setStretch(0, 1)
         self.setLayout(line)
@@ -83,6 +84,15 @@ class ChatFindBar(QFrame):
         """Go to the next hit downwards (1) or upwards (-1)."""
         self._only_marks = False
         self._view.find_text(self.field.text(), direction)
+
+    def _find_again(self) -> None:
+        """Mark the words in the rows of another session; those of one message end with its session."""
+        if self._only_marks:
+            self._only_marks = False
+            self.hide()
+        elif not self.isHidden():
+            self._view.mark_text(self.field.text())
+            self._show_result()
 
     def _show_result(self) -> None:
         """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""

@@ -110,6 +110,24 @@ def test_typing_on_the_page_goes_to_the_composer(qtbot: QtBot, view: ChatView) -
     assert "".join(typed) == "Hiß!"
 
 
+def test_words_are_found_in_the_next_session_too_and_those_of_one_message_only_there(qtbot: QtBot) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    page.resize(700, 600)
+    page.show()
+    page.model.reset(_pairs(3))
+    page.find_bar.open_bar()
+    page.find_bar.field.setText("question")
+    qtbot.waitUntil(lambda: page.find_bar.result.text() == "3 of 3")
+    page.model.reset(_pairs(5))
+    qtbot.waitUntil(lambda: page.find_bar.result.text() == "5")
+    QTest.keyClick(page.find_bar.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page.find_bar.result.text().endswith("of 5"))
+    page.find_bar.mark("question")
+    page.model.reset(_pairs(2))
+    assert page.find_bar.isHidden()
+
+
 def test_the_scroll_bar_is_disabled_when_nothing_scrolls(view: ChatView) -> None:
     view.chat_viewport.model.reset([UserRow(row_key("u"), "short")])
     assert not view.verticalScrollBar().isEnabled()
