@@ -19112,7 +19112,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>0: arguments are never cached. Otherwise at least 2.</source>
+            <source>0: arguments are never cached. Otherwise the newest 2 always keep theirs.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19344,7 +19344,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
-            <source>Counted as if {model} had answered every request, though others did, too.</source>
+            <source>Counted as if {model} had answered every request. Other models answered some or all of them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19785,6 +19785,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>The agent recalls an output by them. 64 is the whole digest.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>The chart is drawn by request, not by time.</source>
             <translation type="unfinished" />
         </message>
         <message>

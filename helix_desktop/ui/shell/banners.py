@@ -28,6 +28,7 @@ _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand b
 _MOST = 2  # banners at once, unless more are required
 _LOW_LINES = 48  # of text in a window's height: in a lower one a single banner leaves room for the work
 _BRIEF_MS, _MORE_MS = 15_000, 3_000  # until a brief one goes, and then while it can't
+_MAX_WAITS = 5  # for a pointer that moves: that of a user at work always does
 
 
 class _BannerCard(QFrame):
@@ -41,7 +42,7 @@ class _BannerCard(QFrame):
         self.setProperty("role", "banner")
         self.setProperty("level", banner.level)
         self.setAccessibleName(translate(join_sentences(banner.what, banner.why, banner.fix)))
-        self._pointer = QCursor.pos()
+        self._pointer, self._waits = QCursor.pos(), 0
         self._timer = QTimer(self)
         self._timer.timeout.connect(lambda: self._expire(banner.id))
         self._is_brief = banner.is_brief
@@ -84,8 +85,8 @@ class _BannerCard(QFrame):
 
     def _expire(self, banner_id: str) -> None:
         """Go, unless the user is at it, or can't have seen it, or may be about to click what would move."""
-        moved = QCursor.pos() != self._pointer
-        self._pointer = QCursor.pos()
+        moved = QCursor.pos() != self._pointer and self._waits < _MAX_WAITS
+        self._pointer, self._waits = QCursor.pos(), self._waits + 1
         is_used = self.underMouse() or self.isAncestorOf(QApplication.focusWidget() or self.window())
         if is_used or moved or not self.window().isActiveWindow() or QAccessible.isActive():
             self._timer.start(_MORE_MS)

@@ -124,6 +124,19 @@ def test_a_brief_banner_goes_by_itself_unless_it_has_the_keyboard(window: MainWi
     assert window.banners.banner_ids() == ("stays",)
 
 
+def test_a_brief_banner_goes_also_while_the_user_works_with_the_mouse(window: MainWindow) -> None:
+    """It stood for minutes over other pages."""
+    window.activateWindow()
+    window.banners.show_banner(Banner("goes", "info", "Nothing to undo", is_brief=True))
+    (timer,) = [timer for timer in window.banners.findChildren(QTimer) if timer.isActive()]
+    looks = 0
+    while window.banners.banner_ids() and looks < 20:
+        QCursor.setPos(QCursor.pos() + QPoint(9 if looks % 2 else -9, 9))
+        timer.timeout.emit()
+        looks += 1
+    assert 2 < looks < 10
+
+
 def test_a_brief_banner_of_another_session_waits_until_this_is_shown(window: MainWindow) -> None:
     window.banners.set_context("w", "a")
     window.banners.show_banner(

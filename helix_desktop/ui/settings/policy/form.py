@@ -147,7 +147,7 @@ def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
 
 def _cached_arguments(policy: ContextPolicy) -> PolicyGroup:
     lead = tr("Large arguments of old tool calls are cached too, such as the text of a file.")
-    note = tr("0: arguments are never cached. Otherwise at least 2.")
+    note = tr("0: arguments are never cached. Otherwise the newest 2 always keep theirs.")
     return PolicyGroup(tr("Cached arguments"), lead, (
         _field(policy, "protect_argument_steps", tr("Newest steps that keep arguments"), tr("steps"), note),
     ))  # fmt: skip

@@ -34,7 +34,8 @@ _HEIGHT = 160  # pixels at the usual text size
 _TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _ESTIMATE_OPACITY = 0.4
-_DOT_PX = 10  # with its edge
+_DOT_PX, _SMALL_DOT_PX = 10, 4  # with its edge, and without one where dots would hide the curves
+_LEAST_DOT_GAP_PX = 12  # on average between two dots with an edge
 _DASH = 4  # pixels of a line of a bound, and between them
 _LABEL_INSET_PX, _LABEL_GAP_PX = 4, 10  # of the labels of bounds: to the plot's edge, and between two
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
@@ -149,7 +150,11 @@ class ReplayChart(Themed, QWidget):
             paint_curve(painter, other, theme.muted, dashed=True)
         for _ in self._parts(painter, plot, replay):
             paint_curve(painter, mine, theme.accent)
-        exact_until, faces = _exact_until(replay), _DotFaces(theme, self.devicePixelRatioF())
+        is_dense = len(self._dots) * _LEAST_DOT_GAP_PX > plot.rect.width()
+        exact_until, faces = (
+            _exact_until(replay),
+            _DotFaces(theme, self.devicePixelRatioF(), is_small=is_dense),
+        )
         for rewrite, index in sorted(self._dots, key=_layer):
             painter.setOpacity(1.0 if rewrite.seq <= exact_until else _ESTIMATE_OPACITY)
             painter.drawPixmap(self._dot(plot, index) + faces.corner, faces[rewrite.kind])
@@ -236,9 +241,9 @@ def _tokens_along(curve: Sequence[WindowPoint], seqs: Sequence[int]) -> list[int
 class _DotFaces(dict[str, QPixmap]):
     """The dots of rewrites by their kind, each drawn once: there may be a thousand."""
 
-    def __init__(self, theme: Theme, ratio: float) -> None:
+    def __init__(self, theme: Theme, ratio: float, *, is_small: bool) -> None:
         super().__init__()
-        self._theme, self._ratio = theme, ratio
+        self._theme, self._ratio, self._is_small = theme, ratio, is_small
         self.corner = QPointF(-_DOT_PX / 2, -_DOT_PX / 2)
 
     def __missing__(self, kind: str) -> QPixmap:
@@ -248,7 +253,13 @@ class _DotFaces(dict[str, QPixmap]):
         face.fill(Qt.GlobalColor.transparent)
         painter = QPainter(face)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_dot(painter, -self.corner, _dot_color(kind, self._theme), self._theme)
+        color = _dot_color(kind, self._theme)
+        if self._is_small:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(color))
+            painter.drawEllipse(-self.corner, _SMALL_DOT_PX / 2, _SMALL_DOT_PX / 2)
+        else:
+            paint_dot(painter, -self.corner, color, self._theme)
         painter.end()
         return face
 

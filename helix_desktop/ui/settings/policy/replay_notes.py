@@ -18,6 +18,8 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
         notes += _difference_notes(comparison, mine, other)
         notes += _overflow_note(comparison.name_of(comparison.policy), mine)
         notes += _overflow_note(comparison.name_of(comparison.reference), other)
+    if mine is not None:
+        notes.append(tr("The chart is drawn by request, not by time."))
     notes += [
         tr(
             "Coverage: the files, symbols and other names that the agent's calls used again, and how many of "
@@ -31,7 +33,8 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     if comparison.other_models:
         notes.append(
             tr(
-                "Counted as if {model} had answered every request, though others did, too.",
+                "Counted as if {model} had answered every request. Other models answered some or all of "
+                "them.",
                 model=comparison.model,
             )
         )
