@@ -4940,6 +4940,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>Loading…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>MCP servers run outside the sandbox: only files in this folder can be undone.</source>
             <translation type="unfinished" />

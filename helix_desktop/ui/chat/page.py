@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
@@ -33,6 +33,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Chat")
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
+_LOADING_AFTER_MS = 250  # most sessions are there before one could read it
 
 
 class ChatFindBar(QFrame):
@@ -220,6 +221,9 @@ class ChatPage(QWidget):
         self.empty_state = EmptyState("message-square", "")
         # Hidden too it would ask for its height, which a low window has to give to the composer.
         self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self.loading = EmptyState("message-square", tr("Loading…"))
+        self.loading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self._loading_timer = QTimer(self, singleShot=True, interval=_LOADING_AFTER_MS)
         self.empty_state.button_clicked.connect(self._on_empty_action)
         self.composer.editor.scroll_key_pressed.connect(self.view.keyPressEvent)
         self.set_writable(True)
@@ -239,6 +243,8 @@ class ChatPage(QWidget):
         self._pages = PageArea(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
+        self._pages.addWidget(self.loading)
+        self._loading_timer.timeout.connect(lambda: self._pages.setCurrentWidget(self.loading))
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
         self._has_left_end = False  # to show the first of several cards that wait
@@ -334,6 +340,10 @@ class ChatPage(QWidget):
         self._has_left_end = False
 
     def _update_page(self) -> None:
+        if self.model.is_loading and not len(self.model):
+            self._loading_timer.start()
+        else:
+            self._loading_timer.stop()
         self._pages.setCurrentWidget(
             self.view if len(self.model) or self.model.is_loading else self.empty_state
         )

@@ -110,6 +110,20 @@ def test_typing_on_the_page_goes_to_the_composer(qtbot: QtBot, view: ChatView) -
     assert "".join(typed) == "Hiß!"
 
 
+def test_a_session_that_takes_long_to_read_says_so(qtbot: QtBot) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    page.show()
+    page.model.reset([], is_loading=True)
+    assert not page.loading.isVisible(), "most are there at once"
+    qtbot.waitUntil(page.loading.isVisible)
+    page.model.reset(_pairs(2))
+    assert page.view.isVisible()
+    page.model.reset([], is_loading=True)
+    page.model.reset([])
+    assert page.empty_state.isVisible()
+
+
 def test_words_are_found_in_the_next_session_too_and_those_of_one_message_only_there(qtbot: QtBot) -> None:
     page = ChatPage()
     qtbot.addWidget(page)
