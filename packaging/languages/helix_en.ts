@@ -16494,6 +16494,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>Redo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/controller.py" />
             <source>Reply finished</source>
             <translation type="unfinished" />
@@ -16642,6 +16647,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
             <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
             <source>Undo</source>
             <translation type="unfinished" />

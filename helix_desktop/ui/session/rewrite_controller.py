@@ -24,7 +24,7 @@ from helix_desktop.ui.chat.actions import (
     SessionAction,
     Undo,
 )
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION, Banner
+from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION, Banner, BannerAction
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
@@ -71,6 +71,7 @@ class RewriteController(QObject):
         actions.redo_compaction.triggered.connect(self.redo_last)
         session_controller.composer.slash_commands.on_arguments("compact_now", self._compact_with_focus)
         window.jobs.cancel_requested.connect(self._cancel)
+        window.banners.action_clicked.connect(self._on_banner_action)
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self._async_actions.start(coroutine, name)
@@ -116,7 +117,7 @@ class RewriteController(QObject):
             if pin > last:
                 self._start(self._pin_and_say(conversation, output, is_pinned=False), "undo")
             elif last:
-                self._start(self._run_and_say(conversation, last, conversation.window.undo(last)), "undo")
+                self._start(self._undo_and_say(conversation, last), "undo")
             else:
                 self._say(conversation, tr("Nothing to undo in the context."))
 
@@ -131,22 +132,37 @@ class RewriteController(QObject):
             if unpinned > undone:
                 self._start(self._pin_and_say(conversation, output, is_pinned=True), "redo")
             elif last:
-                self._start(self._run_and_say(conversation, last, conversation.window.redo(last)), "redo")
+                self._start(self._redo_and_say(conversation, last), "redo")
             else:
                 self._say(conversation, tr("Nothing to redo in the context."))
 
         self._with_conversation(redo)
 
-    async def _run_and_say(
-        self, conversation: Conversation, target: int, change: Coroutine[Any, Any, None]
-    ) -> None:
-        """Undo or redo, and name what it was as the timeline does: it may be out of sight."""
-        await change
+    async def _undo_and_say(self, conversation: Conversation, target: int) -> None:
+        await conversation.window.undo(target)
+        await self._say_change(conversation, target, BannerAction(f"redo:{target}", tr("Redo")))
+
+    async def _redo_and_say(self, conversation: Conversation, target: int) -> None:
+        await conversation.window.redo(target)
+        await self._say_change(conversation, target, BannerAction(f"undo:{target}", tr("Undo")))
+
+    async def _say_change(self, conversation: Conversation, target: int, way_back: BannerAction) -> None:
+        """Name what was undone or redone as the timeline does: it may be out of sight."""
         log, transcript = list(conversation.session.log), conversation.session.transcript
         cards = await asyncio.to_thread(build_cards, log, transcript)
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target == target)
         name = next(map(card_title, changes), "")
-        self._say(conversation, name or tr("Context changed."))
+        self._say(conversation, name or tr("Context changed."), way_back)
+
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        """Take back the undo or redo that the notice names."""
+        if banner_id != _CONTEXT_CHANGE:
+            return
+        how, _, target = action.partition(":")
+        change = self._undo_and_say if how == "undo" else self._redo_and_say
+        self._with_conversation(
+            lambda conversation: self._start(change(conversation, int(target)), "undo or redo")
+        )
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         """Pin an output again, or no longer, and say which one."""
@@ -154,10 +170,10 @@ class RewriteController(QObject):
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
         self._say(conversation, pin_text(change, conversation.session.transcript))
 
-    def _say(self, conversation: Conversation, text: str) -> None:
+    def _say(self, conversation: Conversation, text: str, *actions: BannerAction) -> None:
         session_id = conversation.session.id
         self._window.banners.show_banner(
-            Banner(_CONTEXT_CHANGE, "info", text, session_id=session_id, is_brief=True)
+            Banner(_CONTEXT_CHANGE, "info", text, actions=actions, session_id=session_id, is_brief=True)
         )
 
     def observe(self) -> None:

@@ -86,7 +86,7 @@ SPECS: dict[str, ActionSpec] = {
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec(text("Note older messages now")),
     "undo_compaction": ActionSpec(text("Undo last context change"), ("Ctrl+Alt+Z",)),
-    "redo_compaction": ActionSpec(text("Redo last context change")),
+    "redo_compaction": ActionSpec(text("Redo last context change"), ("Ctrl+Alt+Shift+Z",)),
     "hold_compaction": ActionSpec(text("Hold compaction"), checkable=True),
     "choose_model": ActionSpec(text("Choose model…")),
     "change_policy": ActionSpec(text("Change policy…")),

@@ -86,7 +86,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     a = actions
     groups = (
         (a.stop, a.steer, a.stop_and_send, a.side_question),
-        (a.compact_now, a.observe_now, a.undo_compaction, a.hold_compaction),
+        (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
         (a.choose_effort, a.set_budget, a.change_policy),
         (a.find, a.new_session, a.branch_session, a.rewind),
         (a.all_commands, a.guide, a.settings),

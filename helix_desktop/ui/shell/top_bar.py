@@ -90,7 +90,7 @@ class TopBar(Themed, QWidget):
         self.gauge.addActions(
             (
                 *(actions.toggle_inspector, actions.hold_compaction, actions.compact_now),
-                *(actions.undo_compaction, actions.change_policy),
+                *(actions.undo_compaction, actions.redo_compaction, actions.change_policy),
             )
         )
         self.mode = ModeButton(mode_menu(self, actions), actions.next_mode)

@@ -12,14 +12,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Redone, SweepMade
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.inspector_data import WindowRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -234,6 +234,18 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         await until(lambda: rig.conversation.window.measure()[0].request.messages == cached, "the marker")
         commands.redo_compaction.trigger()
         await until(lambda: rig.conversation.window.measure()[0].request.messages != cached, "it again")
+        (target,) = {event.target for event in rig.events(Redone)}
+
+        def is_cached() -> bool:
+            return rig.conversation.window.measure()[0].request.messages == cached
+
+        banners = rig.window.banners
+        await until(lambda: find_buttons(banners, f"context-change:undo:{target}"), "a way back")
+        press(banners, f"context-change:undo:{target}")
+        await until(is_cached, "the marker, by the notice")
+        await until(lambda: find_buttons(banners, f"context-change:redo:{target}"), "the other way back")
+        press(banners, f"context-change:redo:{target}")
+        await until(lambda: not is_cached(), "it again, by the notice")
 
 
 def entry_menu_item(rig: WindowRig) -> QAction:
