@@ -50,9 +50,9 @@ class CostState:
             if self.spent.estimated
             else tr("{tokens} sent and received", tokens=tokens)
         ]
-        is_unpriced = 0 < self.spent.tokens == self.spent.unpriced  # not where the demo model answered
-        unpriced = tr("price unknown") if is_unpriced else ""
-        cost = self.cost_text or (self._unpriced_text if self.budget.cost else unpriced)
+        is_unpriced = 0 < self.spent.tokens == self.spent.unpriced  # not where the demo model answered, too
+        unpriced = tr("price unknown") if is_unpriced and not self.budget.cost else self._unpriced_text
+        cost = self.cost_text or unpriced
         return " · ".join(filter(None, (*parts, cost, self._inherited_text)))
 
     @property

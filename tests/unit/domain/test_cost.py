@@ -87,7 +87,7 @@ def test_what_has_no_price_stands_beside_the_cost() -> None:
     assert CostState(spent).cost_text == "$0.50 + 4k tokens without a price"
     assert CostState(spent).short_cost_text == "over $0.50"
     unpriced = sum(map(spending_of, events[1:]), Spending())
-    assert CostState(unpriced).text == "4.2k tokens sent and received"
+    assert CostState(unpriced).text == "4.2k tokens sent and received · 4k tokens without a price"
     assert CostState(spending_of(events[1])).text == "3.5k tokens sent and received · price unknown"
     limited = CostState(unpriced, Budget(cost=2.0))
     assert limited.text == "4.2k tokens sent and received · 4k tokens without a price"
