@@ -32,10 +32,10 @@ def pending_change(
 ) -> ModelChange | None:
     """Return the change that the user has to agree to before `now` answers; None if there is none.
 
-    `accepted` is the label of a model that the user agreed to. A running turn goes on. Subagents work with
-    the model of a role, so for them only a choice counts.
+    `accepted` is the label of a model that the user agreed to, besides the one on record. A running turn goes
+    on. Subagents work with the model of a role, so for them only a choice counts.
     """
-    if transcript.turn_open or accepted == now.label:
+    if transcript.turn_open or now.label in (accepted, transcript.accepted_model):
         return None
     label, last = transcript.chosen_model, transcript.last_model
     if label:
@@ -70,7 +70,7 @@ class ModelChoice:
         return pending_change(self._session.transcript, frame.info, self._accepted, self._is_configured)
 
     def accept(self) -> None:
-        """Let the model that would answer now go on."""
+        """Let the model that would answer now go on, as long as this session is open."""
         self._accepted = self._settings()[1].info.label
 
     def require(self) -> None:

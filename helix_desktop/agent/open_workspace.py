@@ -120,7 +120,8 @@ class OpenWorkspace:
         """
         conversation = self._open[session_id]
         await self.models.require_configured(label)  # raises before anything is recorded
-        await conversation.session.record(ModelChosen(label))
+        accepted = "" if label else self.model.info.label
+        await conversation.session.record(ModelChosen(label, accepted))
         await self.models.apply_choice(conversation.session, conversation.is_running)
         conversation.model_choice.accept()
         self._publish_request_changed()

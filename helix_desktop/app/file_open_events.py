@@ -10,7 +10,7 @@ from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents, event_target
-from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
+from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, is_from_outside, parse_target
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
 from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession
@@ -28,8 +28,7 @@ async def open_target(
     `place` is what the first window showed in the last run. Raises HelixError.
     """
     workspace_controller, external_open = controllers.workspace_controller, controllers.external_open
-    from_outside = launch_target.startswith(IMPORT_PREFIX) or is_link(launch_target)
-    if from_outside and is_first:
+    if is_from_outside(launch_target) and is_first:
         await workspace_controller.restore_last(place=place)
     if launch_target.startswith(IMPORT_PREFIX):
         await external_open.import_file(Path(launch_target.removeprefix(IMPORT_PREFIX)))

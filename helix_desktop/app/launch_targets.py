@@ -151,6 +151,16 @@ def _path_from_uri(uri: str) -> Path:
         ) from None
 
 
+def is_folder_target(target: str) -> bool:
+    """Return True if a launch target is the path of a folder."""
+    return bool(target) and target != SAMPLE_TARGET and not is_from_outside(target)
+
+
+def is_from_outside(target: str) -> bool:
+    """Return True if a launch target is an exported workspace or a link."""
+    return target.startswith(IMPORT_PREFIX) or is_link(target)
+
+
 def launch_target(args: argparse.Namespace) -> str:
     """Return the launch target of a command line. Raises InvalidInput if there are two."""
     targets = [

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import qasync
 from PySide6.QtWidgets import QApplication
 
@@ -20,6 +21,7 @@ from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
 from helix_desktop.app.gc_policy import MainThreadCollector
+from helix_desktop.app.launch_targets import is_folder_target
 from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
@@ -46,7 +48,7 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
-from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
+from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
@@ -130,14 +132,14 @@ async def _run_window(
     windows.created.connect(lambda app_window: follow(app_window.controllers))
 
     start_ms = wall_clock_ms()
-    targets = StartTargets(app, windows, last_windows.first)
+    targets = StartTargets(app, windows, last_windows)
     first_task = targets.open_first(launch, instance)
     if crashed_run is not None:
         window_context.actions.start(
             _report_crash(crashed_run, window_context, services, data_dir.logs_dir, first_task, start_ms),
             "tell crash",
         )
-    reopening = reopen_windows(controllers, last_windows, first_task, brings_front=not targets.first)
+    reopening = reopen_windows(controllers, targets.last_windows, first_task)
     reopened = window_context.actions.start(reopening, "reopen windows")
     reopened.add_done_callback(
         lambda task: None if task.cancelled() else _save_progress(windows, window_context)
@@ -154,28 +156,41 @@ async def _run_window(
 class StartTargets:
     """Opens what this start of the app was asked for, and what other starts and the system ask for later."""
 
-    def __init__(self, app: QApplication, windows: WindowGroup, place: ShownSession) -> None:
-        """`place` is what the first window showed in the last run."""
-        self._windows, self._place = windows, place
+    def __init__(self, app: QApplication, windows: WindowGroup, last_windows: StoredWindows) -> None:
+        self._windows = windows
         self._file_events = FileOpenEvents(app, self.open_later, self._show_error)
-        self.first = ""
-        """The target of this start; empty for the windows of the last run."""
+        self.last_windows = last_windows
+        """The windows of the last run; once the first target is being opened, in front is the one with it."""
 
     def open_first(self, launch: Launch, instance: SingleInstance) -> asyncio.Task[None]:
         """Begin to open the target of this start, and listen for those that follow."""
         instance.activated.connect(self.open_later)
         early_targets = self._file_events.listen(launch.early_events) if launch.early_events else []
-        self.first = launch.target or self._file_events.first_target(early_targets)
-        task = self._start(self.first, is_first=True)
+        target = launch.target or self._file_events.first_target(early_targets)
+        shown_at = self._window_with_folder(target)
+        if target:
+            self.last_windows = msgspec.structs.replace(self.last_windows, front=shown_at or 0)
+        # A folder that a window has comes back with that window: in the first one it would take its place.
+        task = self._start(target if shown_at is None else "", is_first=True)
         for early_target in early_targets:
             self._file_events.handle(early_target)
         return task
 
+    def _window_with_folder(self, target: str) -> int | None:
+        """Return which window of the last run has the folder of a target; None if none has it."""
+        registry = self._current().controllers.services.registry
+        record = registry.find_by_path(Path(target)) if is_folder_target(target) else None
+        return self.last_windows.index_of(record.id) if record is not None and record.listed else None
+
     def _start(self, target: str, is_first: bool = False) -> asyncio.Task[None]:
+        controllers = self._current().controllers
+        target_opening = open_target(target, controllers, is_first, self.last_windows.first)
+        return controllers.async_actions.start(target_opening, "begin")
+
+    def _current(self) -> ControlledWindow:
         current = self._windows.current
         assert isinstance(current, ControlledWindow)
-        target_opening = open_target(target, current.controllers, is_first, self._place)
-        return current.controllers.async_actions.start(target_opening, "begin")
+        return current
 
     def open_later(self, target: str) -> None:
         """Open a target in the window that the user looked at last, and bring that to the front."""
@@ -188,11 +203,11 @@ class StartTargets:
 
 
 async def reopen_windows(
-    first: WindowControllers, stored: StoredWindows, first_task: asyncio.Task[None], brings_front: bool = True
+    first: WindowControllers, stored: StoredWindows, first_task: asyncio.Task[None]
 ) -> None:
     """Open the windows that were open beside the first one when the app ended last.
 
-    With `brings_front` the one that was in front then comes to the front, else the first one.
+    The one that `stored` has in front comes to the front.
     """
     await asyncio.wait({first_task})
     windows = first.windows
@@ -202,7 +217,7 @@ async def reopen_windows(
         is_shown = place.session_id and any(place == opened.shown_session for opened in windows.open_windows)
         if place.workspace_id in known_ids and not is_shown:
             await windows.open_window(*place, is_restored=True)
-            front = windows.current.window if brings_front and index == stored.front else front
+            front = windows.current.window if index == stored.front else front
     if not windows.is_only_one(first.window):
         bring_to_front(front)
 

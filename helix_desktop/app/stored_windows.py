@@ -22,6 +22,11 @@ class StoredWindows(msgspec.Struct, frozen=True):
         """Return what the first of them showed."""
         return self.places[0] if self.places else NO_SESSION
 
+    def index_of(self, workspace_id: str) -> int | None:
+        """Return which of them showed a workspace, the one in front if it did; None if none did."""
+        indexes = [index for index, place in enumerate(self.places) if place.workspace_id == workspace_id]
+        return self.front if self.front in indexes else next(iter(indexes), None)
+
 
 def load_windows(state: WindowStateFile) -> StoredWindows:
     """Return the windows of the last run; none if none are stored, or the file was damaged."""

@@ -91,6 +91,7 @@ class Transcript:
         self._mode_note_seq = 0  # the message whose note announced it; 0: no note did
         self.model_role: ModelRole = "main"
         self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
+        self.accepted_model = ""  # that the user agreed to; empty: none, or another one answered since
         self.model_choices: list[tuple[int, str]] = []  # the event of each, and PROVIDER/NAME
         self.on_hold = False  # nothing rewrites the window by itself while it fits
         self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
@@ -157,8 +158,8 @@ class Transcript:
         match choice:
             case ModeChanged(mode=mode):
                 self.mode = mode
-            case ModelChosen(model=model):
-                self.chosen_model = model
+            case ModelChosen(model=model, accepted=accepted):
+                self.chosen_model, self.accepted_model = model, accepted
                 self.model_choices.append((seq, model))
             case EffortChosen(effort=effort):
                 self.chosen_effort, self.refused_effort = effort, ("", "")
@@ -281,6 +282,7 @@ class Transcript:
                 self._changes = [change for change in self._changes if 0 < event.sent_after < change[0]]
                 self.changed_from = min([recorded.seq, *(first for _, first in self._changes)])
                 self.last_model, self.last_answer_at_ms = model, recorded.at
+                self.accepted_model = model if model == self.accepted_model else ""
                 self.open_calls = {call.id: call for call in calls}
                 self.pending_outputs, self.subagent_sessions = {}, {}
             case ToolAnswered(call_id=call_id, recalled=recalled):

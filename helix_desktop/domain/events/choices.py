@@ -18,9 +18,13 @@ class ModeChanged(EventBase, frozen=True, tag="mode-changed"):
 
 
 class ModelChosen(EventBase, frozen=True, tag="model-chosen"):
-    """The user chose which model answers this session, as PROVIDER/NAME; empty: the workspace's default."""
+    """The user chose which model answers this session, as PROVIDER/NAME; empty: the workspace's default.
+
+    `accepted` is the label of that default at the time: the user agreed that it continues.
+    """
 
     model: str = ""
+    accepted: str = ""
 
 
 class EffortChosen(EventBase, frozen=True, tag="effort-chosen"):

@@ -34,7 +34,10 @@ class ModelChangeBanner(QObject):
         choose_model: Callable[[], object],
         use_model: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
-        """`choose_model` offers models to the user, `use_model` sets the session's model by label."""
+        """`choose_model` offers models to the user, `use_model` sets the session's model by label.
+
+        The label is empty for the workspace's model.
+        """
         super().__init__(context.window)
         self._banners, self._session_controller = context.window.banners, session_controller
         self._async_actions = context.async_actions
@@ -74,8 +77,7 @@ class ModelChangeBanner(QObject):
             if change is not None:
                 self._async_actions.start(self._use_model(change.label), "use model")
         else:
-            conversation.model_choice.accept()
-            self._async_actions.start(self._session_controller.show_model(), "continue")
+            self._async_actions.start(self._use_model(""), "continue")
 
 
 def _banner(change: ModelChange, now: ModelInfo) -> Banner:

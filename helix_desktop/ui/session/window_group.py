@@ -202,6 +202,8 @@ class WindowGroup(QObject):
             bring_to_front(window)
             window.show_page(window.last_page() if is_restored else "chat")
             await app_window.show_session(workspace_id, session_id)
+            if is_restored and app_window.shown_session.session_id:
+                window.show_page(window.page())  # in sight only now, so that it can take the keyboard
 
     async def close_window(self, app_window: AppWindow) -> None:
         """Close one of several windows; what runs in its session goes on."""

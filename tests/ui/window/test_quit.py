@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.app.run import StartTargets
+from helix_desktop.app.stored_windows import StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.session.window_group import NO_SESSION
 from helix_desktop.ui.shell.tray import Tray
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
@@ -138,7 +138,7 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
         press(question(rig)[0], "hide")
         await until(lambda: not rig.window.isVisible(), "the window hidden")
         assert not any(opened.window.isVisible() for opened in windows.windows)
-        StartTargets(qapp, windows, NO_SESSION).open_later("")
+        StartTargets(qapp, windows, StoredWindows()).open_later("")
         assert all(opened.window.isVisible() for opened in windows.windows)
         assert [opened.shown_session for opened in windows.open_windows] == shown_sessions
         go.set()

@@ -8,7 +8,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import ModelNotChosen
-from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer, SessionAction
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, TurnFooterRow, UserRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -109,3 +110,39 @@ async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication
             await rig.run_turn("And now?")
             assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
             await until(lambda: rig.window.top_bar.status() == "Ready · small · 4 messages", "the status")
+
+
+async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing was sent since the choice."""
+    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("There"))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _answered(rig, server, "project")
+            await rig.run_turn("And there?")
+            original = rig.conversation.session.id
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            press(rig.window.banners, "continue")
+            await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            assert rig.conversation.session.id == original
+            assert not is_question_open(rig)
+            await _branch(rig, EditMessage(rig.rows(UserRow)[1].key.seq))
+            await rig.wiring.workspace_controller.session_opener.open_session(original)
+            await _branch(rig, RetryAnswer(rig.rows(TurnFooterRow)[1].key.seq))
+            transcript = rig.conversation.session.transcript
+            await until(lambda: transcript.last_model == "demo/offline", "the answer of the demo model")
+            await rig.conversation.stop()
+            await rig.wait_for_turn_end()
+        assert len(server.bodies) == 2
+
+
+async def _branch(rig: WindowRig, action: SessionAction) -> None:
+    """Branch the session on screen by a button below a message; the branch asks for no model."""
+    original = rig.conversation.session.id
+    rig.chat.view.action_triggered.emit(action)
+    await until(lambda: rig.conversation.session.id != original, "the branch")
+    assert not rig.conversation.model_choice.pending
+    assert not is_question_open(rig)

@@ -89,7 +89,10 @@ async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
             assert rig.conversation.model.label == "box/small"
             assert await _choose(rig, "") == ["model:box/small"]
             assert rig.conversation.model.demo
-            assert rig.events(ModelChosen) == [ModelChosen("box/small"), ModelChosen("")]
+            assert rig.events(ModelChosen) == [
+                ModelChosen("box/small"),
+                ModelChosen("", accepted="demo/offline"),
+            ]
 
             await _set_up(rig, server, "missing")
             await _check_a_missing_model(rig)

@@ -12,15 +12,14 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.run import StartTargets, reopen_windows
-from helix_desktop.app.stored_windows import load_windows
+from helix_desktop.app.run import StartTargets
+from helix_desktop.app.stored_windows import StoredWindows
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.session.window_group import NO_SESSION
 from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import (
@@ -31,28 +30,10 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
+from tests.support.window.several_windows import new_window, restart, row_of
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
-
-
-async def _new_window(rig: WindowRig) -> ControlledWindow:
-    """Open a window by its key; it shows a new session of the same workspace."""
-    windows = rig.wiring.windows
-    count = len(windows.open_windows)
-    assert not rig.window.commands.new_window.autoRepeat()
-    rig.window.commands.new_window.trigger()
-    await until(lambda: len(windows.open_windows) == count + 1, "another window")
-    opened = windows.current
-    assert isinstance(opened, ControlledWindow)
-    await until(lambda: _row_of(opened, opened.shown_session.session_id), "its session in its list")
-    return opened
-
-
-def _row_of(app_window: ControlledWindow, session_id: str) -> str:
-    """Return the title that a window's session list has for a session; empty if it lists none."""
-    sessions = app_window.window.sidebar.session_list.sessions()
-    return next((session.title for session in sessions if session.id == session_id), "")
 
 
 async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing(
@@ -68,7 +49,7 @@ async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing
 
 async def _check_two_sessions(rig: WindowRig) -> None:
     """Both windows list both sessions, and a session comes to the front where it is."""
-    first, second = rig.app_window, await _new_window(rig)
+    first, second = rig.app_window, await new_window(rig)
     workspace_id, first_session = first.shown_session
     second_session = second.shown_session[1]
     assert second.shown_session[0] == workspace_id
@@ -76,7 +57,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     await until(lambda: "(2)" in second.window.windowTitle(), "a number behind the title that both have")
     assert "(2)" not in rig.window.windowTitle()
     await rig.run_turn("Say hello.")
-    await until(lambda: _row_of(second, first_session) == "Say hello.", "the title in the other window")
+    await until(lambda: row_of(second, first_session) == "Say hello.", "the title in the other window")
     assert rig.window.windowTitle().startswith("Say hello. ·")
     await until(lambda: "(2)" not in second.window.windowTitle(), "no number: the titles differ")
     second.window.sidebar.session_selected.emit(first_session)
@@ -117,7 +98,7 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
     assert other is not None
     deleted = other.shown_session[1]
     rig.window.sidebar.session_deleted.emit(deleted)
-    await until(lambda: not _row_of(rig.app_window, deleted), "the session out of the list")
+    await until(lambda: not row_of(rig.app_window, deleted), "the session out of the list")
     await until(lambda: other.shown_session[1] != deleted, "another session in its window")
     assert rig.app_window.shown_session[1] not in {deleted, other.shown_session[1]}
 
@@ -144,21 +125,14 @@ async def _signal(signal: SignalInstance) -> None:
     await until(lambda: emitted, "the signal")
 
 
-async def _restart(rig: WindowRig) -> None:
-    """Open the windows of the last run, as a start does."""
-    stored = load_windows(rig.context.window_state)
-    restored = rig.wiring.workspace_controller.restore_last(place=stored.first)
-    await reopen_windows(rig.wiring, stored, rig.context.actions.start(restored, "restore"))
-
-
 async def test_a_restart_opens_each_window_as_it_was(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         rig.window.resize(600, 450)
         await _signal(rig.window.layout_changed)
-        second = await _new_window(rig)
+        second = await new_window(rig)
         await rig.open_folder("other")
-        third = await _new_window(rig)
+        third = await new_window(rig)
         corners = {opened.window.x() for opened in rig.wiring.windows.windows}
         assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
         third.window.show_page("changes")
@@ -167,7 +141,7 @@ async def test_a_restart_opens_each_window_as_it_was(qapp: QApplication, tmp_pat
         second.window.activateWindow()
         await until(lambda: rig.wiring.windows.current is second, "the second window in front")
     async with open_window(qapp, tmp_path) as rig:
-        await _restart(rig)
+        await restart(qapp, rig)
         windows = rig.wiring.windows
         assert [opened.shown_session for opened in windows.windows] == places
         await until(windows.windows[1].window.isActiveWindow, "the second window in front")
@@ -180,13 +154,13 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         second.window.resize(700, 500)
         places = second.shown_session
         rig.window.close()
         await until(lambda: not rig.window.isVisible(), "the first window closed")
     async with open_window(qapp, tmp_path) as rig:
-        await _restart(rig)
+        await restart(qapp, rig)
         assert rig.wiring.windows.is_only_one(rig.window)
         assert rig.app_window.shown_session == places
         assert rig.window.width() == 700
@@ -195,7 +169,7 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
 async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         agreed: list[str] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
         second.controllers.quit_controller.confirmed.connect(lambda: agreed.append("second"))
@@ -213,7 +187,7 @@ async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path)
 async def test_a_window_follows_what_happens_in_another_one(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         await rig.open_folder("other")
         names = [button.workspace.name for button in second.window.rail.findChildren(WorkspaceButton)]
         await until(lambda: _workspace_names(second) == ["other", "project"], f"the new workspace in {names}")
@@ -243,13 +217,13 @@ async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: Controll
 async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow) -> None:
     """The other window lists a session that is deleted and restored as this one does."""
     session_id = rig.app_window.shown_session.session_id
-    await until(lambda: _row_of(second, session_id), "the session in the list of the other window")
+    await until(lambda: row_of(second, session_id), "the session in the list of the other window")
     rig.window.sidebar.session_deleted.emit(session_id)
-    await until(lambda: not _row_of(second, session_id), "the session out of the list of the other window")
+    await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
     assert rig.window.no_session.isVisible()
     assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
     rig.window.sidebar.session_list.undo_requested.emit()
-    await until(lambda: _row_of(second, session_id), "the session back in both lists")
+    await until(lambda: row_of(second, session_id), "the session back in both lists")
 
 
 async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> None:
@@ -278,7 +252,7 @@ async def test_what_comes_from_outside_opens_in_the_window_that_has_it(
         place = rig.app_window.shown_session
         await rig.run_turn("Say hello.")
         rig.window.show_page("changes")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         link = Link(place.workspace_id, session_id=place.session_id).text
         (tmp_path / "other").mkdir()
         rig.wiring.services.registry.add(tmp_path / "other", trusted=True)
@@ -295,8 +269,8 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        second = await _new_window(rig)
-        targets = StartTargets(qapp, rig.wiring.windows, NO_SESSION)
+        second = await new_window(rig)
+        targets = StartTargets(qapp, rig.wiring.windows, StoredWindows())
         second.window.show_page("cache")
         second.window.sidebar.search.setText("words")
         targets.open_later("helix:nothing")
@@ -318,7 +292,7 @@ async def test_settings_open_over_the_window_that_asks_unless_something_is_not_s
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         await second.controllers.settings.show("instructions")
         second.controllers.settings.dialog.instructions.workspace.text.setPlainText(
             "Answer in short sentences."
@@ -358,14 +332,14 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
         await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
         branch = rig.app_window.shown_session.session_id
-        await until(lambda: _row_of(rig.app_window, branch), "the branch in the list")
+        await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
         rig.window.sidebar.session_list.window_requested.emit(original)
         await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
         assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
         rig.window.banners.action_clicked.emit("editing", "cancel")
-        await until(lambda: not _row_of(rig.app_window, branch), "the branch out of the list")
+        await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
         assert rig.app_window.shown_session.session_id not in {branch, original}
         assert second.shown_session.session_id == original
 
@@ -380,7 +354,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         rig.window.sidebar.session_deleted.emit(rig.app_window.shown_session.session_id)
         await until(rig.window.no_session.isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
-        second = await _new_window(rig)
+        second = await new_window(rig)
         places = [rig.app_window.shown_session, second.shown_session]
         second.controllers.session_controller.composer.widget.editor.setPlainText("A draft.")
         await rig.wiring.workspace_controller.reopen(workspace_id)
@@ -398,7 +372,7 @@ async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path
         await rig.use_server(server)
         rig.type_message("Run it.")
         await until(lambda: rig.rows(ApprovalRow), "the approval")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         rig.window.quit_requested.emit()
         await until(lambda: _questions(rig.app_window), "the question")
         second.window.quit_requested.emit()
@@ -422,7 +396,7 @@ async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_op
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.run_turn("Say hello.")
-        second = await _new_window(rig)
+        second = await new_window(rig)
         place = second.shown_session
         second.window.close()
         await until(lambda: not second.window.isVisible(), "the second window closed")
@@ -437,7 +411,7 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
     async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
-        second = await _new_window(rig)
+        second = await new_window(rig)
         session_id = rig.app_window.shown_session.session_id
         await _check_attachments(rig, second, session_id)
         await _check_an_unsaved_draft(rig, second, session_id, monkeypatch)

@@ -38,6 +38,8 @@ def answered_by(label: str, *events: Event, parent: str = "") -> Transcript:
         (answered_by("lab/gone"), NOW, "", ModelChange("lab/gone", False, False)),
         (answered_by("lab/gone"), NOW, "lab/now", None),
         (answered_by("lab/gone"), NOW, "lab/other", ModelChange("lab/gone", False, False)),
+        (answered_by("lab/gone", ModelChosen("", "lab/now")), NOW, "", None),
+        (answered_by("lab/gone", ModelChosen("", "lab/old")), NOW, "", ModelChange("lab/gone", False, False)),
         (answered_by("demo/offline"), NOW, "", None),
         (answered_by("lab/gone", parent="p"), NOW, "", None),
         (answered_by("lab/now", ModelChosen("lab/gone")), NOW, "", ModelChange("lab/gone", True, False)),
@@ -51,6 +53,14 @@ def test_which_changes_need_the_user_s_agreement(
 ) -> None:
     """If the model is gone, or would give way to the demo; a running turn goes on."""
     assert pending_change(transcript, now, accepted, {"lab/own", "lab/now"}.__contains__) == change
+
+
+def test_an_agreement_ends_when_another_model_answers() -> None:
+    agreed = ModelChosen("", accepted="lab/now")
+    own, now = AssistantSpoke("Mine.", "lab/gone", 1), AssistantSpoke("Yours.", "lab/now", 1)
+    for answer, accepted in ((own, ""), (now, "lab/now")):
+        later = (UserSpoke("And?", 1), answer, TurnEnded("done"))
+        assert answered_by("lab/gone", agreed, *later).accepted_model == accepted
 
 
 async def reopened(rig: AgentRig, now: ScriptedModel) -> Conversation:

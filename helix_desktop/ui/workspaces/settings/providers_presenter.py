@@ -220,11 +220,19 @@ class ProvidersPresenter:
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
         await self._changes.use(self._active_workspace.id, label)
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            conversation.model_choice.accept()
+        await self._accept_model()
         await self._session_controller.show_model()
         await self.refresh()
+
+    async def _accept_model(self) -> None:
+        """Let the workspace's model continue the session on screen; what was asked is answered on record."""
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
+        if workspace is None or conversation is None:
+            return
+        if conversation.model_choice.pending is not None:
+            await workspace.choose_model(conversation.session.id, "")
+        else:
+            conversation.model_choice.accept()
 
     async def _remove(self, name: str) -> None:
         await self._changes.remove(name)
