@@ -86,8 +86,13 @@ class SessionWindow:
         runtime, (_, gauge) = self._runtime, self.measure()
         return planner.compaction_outlook(runtime.transcript, runtime.policy, gauge, runtime.clock())
 
-    def summary_cost(self, summary: SummaryForecast) -> CostEstimate:
-        """Return about what it costs at most to have a model write this handover or these observations."""
+    def summary_cost(self, summary: SummaryForecast) -> CostEstimate | None:
+        """Return about what it costs at most to have a model write this handover or these observations.
+
+        None if what it reads isn't known before.
+        """
+        if summary.read is None:
+            return None
         models, transcript = self._runtime.roles.summary_models, self._runtime.transcript
         info = choose_model(models, round(summary.read / self.measure()[1].ratio), transcript).info
         return estimate_cost(info, summary.read, planner.SUMMARY_TOKENS)

@@ -13103,6 +13103,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>the original messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>up to {tokens}</source>
             <translation type="unfinished" />
         </message>

@@ -42,14 +42,15 @@ class SummaryForecast(msgspec.Struct, frozen=True):
     """The next rewrite that a model writes, in tokens as the provider counts them; all of it is about.
 
     A request of `before` tokens has `after` with it, of which `fresh` are sent uncached once. The calls that
-    write it read at most `read`. If none is due now, it is the one that comes when the window has filled.
+    write it read at most `read`; None where notes stand for messages, as the originals are read. If none is
+    due now, it is the one that comes when the window has filled.
     """
 
     kind: Literal["handover", "observations"]
     before: int
     after: int
     fresh: int
-    read: int
+    read: int | None
 
 
 class Forecast(msgspec.Struct, frozen=True):

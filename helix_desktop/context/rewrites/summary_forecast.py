@@ -13,6 +13,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_re
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade
 
 
 def forecast_summary(
@@ -42,7 +43,7 @@ def forecast_summary(
     previous = (
         ahead.window.handover[1].tokens if ahead.window.handover is not None else 0
     )  # it is updated, so it is read
-    read = round((plan.cut.tokens + previous) * gauge.ratio)
+    read = None if _has_notes(ahead, 0, plan.cut.upto) else round((plan.cut.tokens + previous) * gauge.ratio)
     return SummaryForecast("handover", gauge.used, after, max(0, after - unchanged), read)
 
 
@@ -56,8 +57,15 @@ def _of_observations(
     resent = round(transcript.window.tokens_from(items[0].seq) * gauge.ratio) if items else 0
     after = gauge.used - saved
     fresh = min(after, max(0, resent - saved))
-    read = round(event_range.tokens * gauge.ratio)
+    is_noted = _has_notes(transcript, event_range.after, event_range.upto)
+    read = None if is_noted else round(event_range.tokens * gauge.ratio)
     return SummaryForecast("observations", gauge.used, after, fresh, read)
+
+
+def _has_notes(transcript: Transcript, after: int, upto: int) -> bool:
+    """Return True if notes stand in the window for messages of a range."""
+    folds = (cover for cover in transcript.window.covers if isinstance(cover.event, FoldMade))
+    return any(fold.after < upto and after < fold.upto for fold in folds)
 
 
 def _filled(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Transcript:

@@ -102,15 +102,17 @@ def _summary_figures(
     summary: SummaryForecast | None, cost: RequestCost, info: ModelInfo, writing: CostEstimate | None
 ) -> tuple[tuple[str, str], ...]:
     """Return what observations or a handover leave of the request, and what writing them takes."""
-    if summary is None or writing is None:
+    if summary is None:
         return ()
     after = priced_request(info, summary.after, summary.after - summary.fresh, cost.is_stored_long)
-    price = None if writing.demo else writing.cost
-    read = tr("up to {tokens}", tokens=format_tokens(writing.tokens))
+    read = tr("the original messages")
+    if writing is not None:
+        price = None if writing.demo else writing.cost
+        read = _with_price(tr("up to {tokens}", tokens=format_tokens(writing.tokens)), price)
     return (
         (tr("Request then"), _change_text(summary.before, after.total)),
         (tr("New of these"), _with_price(format_tokens(after.fresh), after.cost)),
-        (tr("Writing reads"), _with_price(read, price)),
+        (tr("Writing reads"), read),
     )
 
 

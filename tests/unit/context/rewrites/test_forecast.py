@@ -143,7 +143,25 @@ def test_a_handover_leaves_at_most_what_was_said_of_it_long_before() -> None:
         assert early.fresh < early.after
         assert abs(early.before - threshold) <= 1_200
         assert abs(early.after - forecasts[-1].after) <= 1_200
+        assert early.read is not None
         assert early.read >= plan.cut.tokens * 0.9
+
+
+def test_what_is_read_of_noted_steps_is_not_forecast() -> None:
+    """The notes stand in the window, the originals are read: up to 20 times as much as was said."""
+    policy = PROFILES["lean"]
+    simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
+    reads = []
+    while not any(isinstance(entry.event, FoldMade) for entry in simulator.log):
+        assert simulator.transcript.messages.steps < 300, "no step was noted"
+        simulator.send_message("Go on.")
+        simulator.step("A step.", 1)
+        simulator.answer_call(0, "A line of output.\n" * 200)
+        simulator.step("An answer in some more words. " * 100, 0)
+        summary = forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms)
+        reads.append(summary.read if summary is not None else 0)
+    assert reads[0] is not None
+    assert reads[-1] is None
 
 
 def test_observations_that_are_due_come_before_a_handover() -> None:

@@ -18,7 +18,8 @@ _WARM = RequestCost(3_000, 100, None)
 def state_with(forecast: Forecast, cost: RequestCost = _WARM) -> InspectorState:
     """Return what the inspector shows of a forecast, at 3.1k tokens."""
     state = InspectorState(3_100, 20_000, False, "", 0.85, 1_000)
-    info, writing = ModelInfo("test", "small", 20_000), CostEstimate(9_000)
+    is_known = forecast.summary is not None and forecast.summary.read is not None
+    info, writing = ModelInfo("test", "small", 20_000), CostEstimate(9_000) if is_known else None
     return with_forecast(state, forecast, PROFILES["balanced"], _GAUGE, cost, info, writing)
 
 
@@ -40,6 +41,14 @@ def test_a_change_that_comes_later_is_told_of_the_context_of_then() -> None:
     assert state.next_text == f"A note replaces old steps in about 24 model calls ({change})"
     assert figures(state, "Noting old steps")["Request then"] == "8k → 4.8k"
     assert figures(state, "Compaction")["Request then"] == "17k → 6k"
+
+
+def test_what_a_summary_reads_has_a_figure_only_where_it_is_known() -> None:
+    for read, text in ((9_000, "up to 9k"), (None, "the original messages")):
+        forecast = Forecast(summary=SummaryForecast("handover", 17_000, 6_000, 2_000, read))
+        compaction = figures(state_with(forecast), "Compaction")
+        assert compaction["Writing reads"].startswith(text)
+        assert compaction["Request then"] == "17k → 6k"
 
 
 def test_after_a_pause_a_later_change_finds_the_cache_filled_again() -> None:
