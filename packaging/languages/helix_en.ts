@@ -11978,6 +11978,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>%n noted facts ready: used once you resume compaction</source>
+            <translation>
+                <numerusform>%n noted fact ready: used once you resume compaction</numerusform>
+                <numerusform>%n noted facts ready: used once you resume compaction</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
             <source>%n summarized</source>
             <translation>

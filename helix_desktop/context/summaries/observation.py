@@ -68,10 +68,11 @@ def unobserved_range(transcript: Transcript) -> EventRange | None:
 
 
 def unobserved_tokens(transcript: Transcript) -> int:
-    """Return the tokens in the window that count toward the next observations."""
-    return sum(
-        transcript.window.entry_tokens(entry) for entry in _unobserved(transcript, _undone_upto(transcript))
-    )
+    """Return the tokens in the window that count toward the next observations, behind those that wait."""
+    pending = pending_observations(transcript)
+    observed_upto = transcript.rewrites.observations[pending].upto if pending is not None else 0
+    floor = max(observed_upto, _undone_upto(transcript))
+    return sum(transcript.window.entry_tokens(entry) for entry in _unobserved(transcript, floor))
 
 
 def observable_range(transcript: Transcript) -> EventRange | None:

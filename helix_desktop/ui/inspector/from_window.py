@@ -154,7 +154,13 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
         return ""
     count, ratio = len(observations.observations), gauge.ratio
     place_at = min(policy.observe_place_at, policy.handover_at)
-    if policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
+    if transcript.on_hold:
+        ready = tr.plural(
+            count,
+            "%n noted fact ready: used once you resume compaction",
+            "%n noted facts ready: used once you resume compaction",
+        )
+    elif policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
         ready = tr.plural(
             count, "%n noted fact ready for the next request", "%n noted facts ready for the next request"
         )

@@ -446,3 +446,15 @@ def test_requests_include_known_facts() -> None:
     head, *facts = text.splitlines()
     assert head == observation_task.REFINE
     assert len(facts) == 1 + len(placed[0].observations)
+
+
+def test_what_has_facts_ready_is_not_counted_as_not_noted_yet() -> None:
+    simulator = conversation_with(6)
+    before = observation.unobserved_tokens(simulator.transcript)
+    seq = prepared(simulator)
+    made = simulator.transcript.rewrites.observations[seq]
+    waiting = observation.tokens_in_window(simulator.transcript, made.after, made.upto)
+    assert 0 < waiting < before
+    assert observation.unobserved_tokens(simulator.transcript) == before - waiting
+    place_observations(simulator, seq)
+    assert observation.unobserved_tokens(simulator.transcript) == before - waiting

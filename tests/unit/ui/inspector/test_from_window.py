@@ -17,6 +17,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite import (
@@ -42,9 +43,9 @@ from helix_desktop.ui.timeline.card_texts import fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.numbers import format_token_change, format_token_difference, format_tokens
 from helix_desktop.words.translation import translate
-from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites
-from tests.support.session_rewrites import exclude, truncate
+from tests.support.session_rewrites import exclude, prepare_observations, truncate
 
 _TOTALS = StoreTotals(0, 0, 0, 1)
 
@@ -90,7 +91,7 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
     if state.pending_text:
         policy, gauge = simulator.policy, _gauge(simulator)
         is_due = gauge.share >= min(policy.observe_place_at, policy.handover_at)
-        assert ("next request" in state.pending_text) is is_due
+        assert ("next request" in state.pending_text) is (is_due and not transcript.on_hold)
         pending = transcript.rewrites.observations[observation.pending_observations(transcript) or 0]
         before = observation.tokens_in_window(transcript, pending.after, pending.upto)
         change = format_token_change(round(before * gauge.ratio), round(pending.tokens * gauge.ratio))
@@ -124,6 +125,14 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
     total = sum(item.tokens for item in transcript.messages.items) + sum(shown_less)
     assert state.cache.saved == max(0, round((total - tokens) * _gauge(simulator).ratio))
     assert state.cache.saved == 0 or active or transcript.window.masked or any(shown_less)
+
+
+def test_on_hold_noted_facts_wait_until_it_is_resumed() -> None:
+    simulator = conversation_with(8)
+    assert prepare_observations(simulator)
+    assert "used once you resume" not in _state(simulator).pending_text
+    simulator.record(HoldSet(on=True))
+    assert "ready: used once you resume compaction (" in _state(simulator).pending_text
 
 
 def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
