@@ -226,3 +226,8 @@ def test_an_unknown_field_is_ignored() -> None:
     """A session that a newer version wrote to can still be opened."""
     row = {**GOLDEN[0], "event": {**GOLDEN[0]["event"], "of a later version": 1}}
     assert read(row) == read(GOLDEN[0])
+
+
+def test_the_model_that_the_user_let_continue_is_known() -> None:
+    transcript = Transcript([read(row) for row in FILES["v9-accepted-model"]])
+    assert (transcript.chosen_model, transcript.accepted_model) == ("", "demo/offline")
