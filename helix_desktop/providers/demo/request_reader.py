@@ -92,11 +92,15 @@ class RequestReader:
         return list(_tool_outputs(self.messages_since[last:]))
 
     def position(self, scripts: Sequence[Script]) -> ScriptPosition | None:
-        """Return the position in a script, if the newest message is one of its messages."""
-        user_message = " ".join(self.user_message.split())
+        """Return the position in a script, if the newest message is one of its messages.
+
+        Notes of the app may stand before it, such as that of a mode, or of files that changed meanwhile.
+        """
+        paragraphs = self.user_message.split("\n\n")
+        texts = [" ".join(" ".join(paragraphs[first:]).split()) for first in range(len(paragraphs))]
         for script in scripts:
             for number, script_message in enumerate(script.user_messages):
-                if user_message.startswith(" ".join(script_message.split())):
+                if any(text.startswith(" ".join(script_message.split())) for text in texts):
                     return ScriptPosition(script, number, self._steps_done(number, script.task[number]))
         return None
 

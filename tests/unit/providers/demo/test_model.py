@@ -129,6 +129,18 @@ async def test_an_empty_folder_and_no_tools_are_handled(tmp_path: Path) -> None:
     assert (bare.calls, "need a real model" in bare.text) == ((), True)
 
 
+@pytest.mark.parametrize("number", range(len(TIDEWATCH.user_messages)))
+def test_a_message_behind_notes_of_the_app_is_recognized(number: int) -> None:
+    """As after a change of the mode, or of files that were read: it said that it can't work on that."""
+    note = "[Mode: auto] Calls run unasked.\n\n[Files changed]\nREADME.md\n\n"
+    plain, noted = (
+        reply_to(ModelRequest((Message("user", before + TIDEWATCH.user_messages[number]),)), (TIDEWATCH,))
+        for before in ("", note)
+    )
+    assert plain == noted
+    assert "cannot work on that" not in noted.text
+
+
 async def test_a_stopped_task_is_resumed(tmp_path: Path) -> None:
     loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
     loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
