@@ -61,13 +61,13 @@ class ReplayWorker(Protocol):
         ...
 
 
-class _Opened(msgspec.Struct, frozen=True):
+class _ReplayedSession(msgspec.Struct, frozen=True):
     """A session as it is replayed: its log and facts at one moment, and where its replays are stored."""
 
     id: str
     log: Sequence[RecordedEvent]
     facts: SessionFacts
-    stored: StoredReplays
+    store: StoredReplays
 
 
 class SessionReplays:
@@ -77,21 +77,21 @@ class SessionReplays:
         """`create_worker` is called when a session is first replayed."""
         self.create_worker = create_worker
         self._worker: ReplayWorker | None = None
-        self._opened: _Opened | None = None
-        self._loaded: _Opened | None = None  # what the worker has
+        self._session: _ReplayedSession | None = None
+        self._worker_session: _ReplayedSession | None = None  # what the worker has
         self._prepared: tuple[ContextPolicy, ...] = ()  # of which the worker knows
         self._stored_policies: frozenset[ContextPolicy] = frozenset()
         self.pictures: dict[ContextPolicy, PolicyReplay] = {}
 
     def is_open(self, conversation: Conversation) -> bool:
         """Return True if the pictures are of this session as it is now."""
-        opened, session = self._opened, conversation.session
-        if opened is None or opened.id != session.id:
+        replayed, session = self._session, conversation.session
+        if replayed is None or replayed.id != session.id:
             return False
         log = replayed_part(session.log)
-        if len(opened.log) != len(log) or (log and opened.log[-1] is not log[-1]):
+        if len(replayed.log) != len(log) or (log and replayed.log[-1] is not log[-1]):
             return False
-        return opened.facts == facts_of(conversation.window, session.transcript)
+        return replayed.facts == facts_of(conversation.window, session.transcript)
 
     def is_exact(self, policy: ContextPolicy) -> bool:
         """Return True if the picture of a policy is exact."""
@@ -104,28 +104,28 @@ class SessionReplays:
             return
         session = conversation.session
         log, facts = tuple(replayed_part(session.log)), facts_of(conversation.window, session.transcript)
-        stored = StoredReplays(workspace_folder)
-        self._opened = None
+        store = StoredReplays(workspace_folder)
+        self._session = None
         self.pictures.clear()
-        found = await asyncio.to_thread(stored.load, session.id, log, facts)
-        self._opened = _Opened(session.id, log, facts, stored)
+        found = await asyncio.to_thread(store.load, session.id, log, facts)
+        self._session = _ReplayedSession(session.id, log, facts, store)
         self._stored_policies = frozenset(found)
         self.pictures |= found
 
     async def add_first_picture(self, policy: ContextPolicy) -> None:
         """Add an approximate picture of a policy that has none; needs no process."""
-        opened = self._require()
+        replayed = self._require_session()
         if policy not in self.pictures:
-            picture = await self._started().first_picture(opened.log, opened.facts, policy)
+            picture = await self._ensure_worker().first_picture(replayed.log, replayed.facts, policy)
             self._add(policy, picture)
 
     async def load(self) -> None:
         """Give the session to the worker, unless it has it. Raises HelixError."""
-        opened = self._require()
-        if opened is not self._loaded:
+        replayed = self._require_session()
+        if replayed is not self._worker_session:
             self._prepared = ()
-            await self._started().load(opened.log, opened.facts)
-            self._loaded = opened
+            await self._ensure_worker().load(replayed.log, replayed.facts)
+            self._worker_session = replayed
 
     async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield pictures of a policy, the exact one last; none if it is exact already. Raises HelixError.
@@ -135,7 +135,7 @@ class SessionReplays:
         if self.is_exact(policy):
             return
         await self.load()
-        async with aclosing(self._started().replay(policy)) as pictures:
+        async with aclosing(self._ensure_worker().replay(policy)) as pictures:
             async for picture in pictures:
                 self._add(policy, picture)
                 yield picture
@@ -143,7 +143,7 @@ class SessionReplays:
     async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
         """Return what a field changes against its profile's value. Raises HelixError."""
         await self.load()
-        return await self._started().effect(policy, field)
+        return await self._ensure_worker().effect(policy, field)
 
     async def complete(self, policies: Iterable[ContextPolicy]) -> None:
         """Replay those of these policies that are not exact, behind all that is requested meanwhile.
@@ -153,20 +153,20 @@ class SessionReplays:
         for policy in policies:
             if not self.is_exact(policy):
                 await self.load()
-                self._add(policy, await self._started().replay_in_background(policy))
+                self._add(policy, await self._ensure_worker().replay_in_background(policy))
 
     async def store(self) -> None:
         """Store the exact replays of a long session, if there are some that were not stored."""
-        opened = self._require()
+        replayed = self._require_session()
         exact = {policy: picture for policy, picture in self.pictures.items() if picture.is_exact}
-        if len(opened.log) >= STORED_FROM and not self._stored_policies.issuperset(exact):
-            await asyncio.to_thread(opened.stored.save, opened.id, opened.log, opened.facts, exact)
+        if len(replayed.log) >= STORED_FROM and not self._stored_policies.issuperset(exact):
+            await asyncio.to_thread(replayed.store.save, replayed.id, replayed.log, replayed.facts, exact)
             self._stored_policies = frozenset(exact)
 
     async def prepare(self, policies: Iterable[ContextPolicy]) -> None:
         """Have these replayed while nothing is requested, likeliest first. Raises HelixError."""
         missing = tuple(policy for policy in policies if not self.is_exact(policy))
-        if self._worker is not None and self._loaded is not None and missing != self._prepared:
+        if self._worker is not None and self._worker_session is not None and missing != self._prepared:
             self._prepared = missing
             await self._worker.prepare(missing)
 
@@ -177,7 +177,7 @@ class SessionReplays:
 
     def forget(self) -> None:
         """Forget the session after a failure; it is taken anew."""
-        self._opened = self._loaded = None
+        self._session = self._worker_session = None
 
     async def close(self) -> None:
         """Forget the session, and end the worker's process, which holds what the session says."""
@@ -193,12 +193,12 @@ class SessionReplays:
             del self.pictures[next(iter(self.pictures))]
         self.pictures[policy] = picture
 
-    def _require(self) -> _Opened:
-        if self._opened is None:
+    def _require_session(self) -> _ReplayedSession:
+        if self._session is None:
             raise ValueError("no session is open")
-        return self._opened
+        return self._session
 
-    def _started(self) -> ReplayWorker:
+    def _ensure_worker(self) -> ReplayWorker:
         if self._worker is None:
             self._worker = self.create_worker()
         return self._worker

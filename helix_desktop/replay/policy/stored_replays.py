@@ -28,17 +28,16 @@ _SUFFIX = ".msgpack"
 _EVENTS_AT_ONCE = 250  # encoded while the interpreter's lock is held
 
 
-class _State(msgspec.Struct, frozen=True):
-    """What replays depend on besides the policy: the app's version, the session's facts, and its log."""
+class _File(msgspec.Struct, frozen=True):
+    """The replays of a session by their policies, and what they depend on besides these.
+
+    That is the app's version, the session's facts and its log: the number of events, and their checksum.
+    """
 
     version: str
     facts: SessionFacts
     events: int
-    checksum: int  # of the log; 0: not computed
-
-
-class _File(msgspec.Struct, frozen=True):
-    state: _State
+    checksum: int
     replays: list[tuple[ContextPolicy, PolicyReplay]]
 
 
@@ -64,10 +63,9 @@ class StoredReplays:
             file = _decode(self._path(session_id).read_bytes())
         except (OSError, msgspec.DecodeError, ValueError):
             return {}
-        state = _State(self._version, facts, len(log), 0)
-        if msgspec.structs.replace(file.state, checksum=0) != state or file.state.checksum != _checksum(log):
+        if (file.version, file.facts, file.events) != (self._version, facts, len(log)):
             return {}
-        return dict(file.replays)
+        return dict(file.replays) if file.checksum == _checksum(log) else {}
 
     def save(
         self,
@@ -82,13 +80,13 @@ class StoredReplays:
         """
         path = self._path(session_id)
         part = path.with_suffix(".part")
-        state = _State(self._version, facts, len(log), _checksum(log))
+        file = _File(self._version, facts, len(log), _checksum(log), list(replays.items()))
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            part.write_bytes(_encode(_File(state, list(replays.items()))))
+            part.write_bytes(_encode(file))
             replace_file(part, path)
-            files = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime_ns)
-            for oldest in files[:-MAX_SESSIONS]:
+            paths = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+            for oldest in paths[:-MAX_SESSIONS]:
                 oldest.unlink()
 
     def _path(self, session_id: str) -> Path:

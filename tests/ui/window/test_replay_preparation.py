@@ -28,7 +28,7 @@ async def _go_on(conversation: Conversation, turns: int) -> None:
 def _use(rig: WindowRig, replays: ScriptedReplays) -> None:
     policy = rig.wiring.settings.policy
     policy.replays.create_worker = lambda: replays
-    policy.preparation.quiet.setInterval(0)
+    policy.preparation.quiet_timer.setInterval(0)
 
 
 async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ class PolicyPresenter(QObject):
         await self.replays.close()
 
     def _on_visibility(self, is_visible: bool) -> None:
-        self.preparation.set_held(is_held=is_visible)
+        self.preparation.set_page_visible(is_visible=is_visible)
         if is_visible:
             self.show()
         elif self._preview is not None:

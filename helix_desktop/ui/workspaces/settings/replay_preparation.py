@@ -35,44 +35,44 @@ class ReplayPreparation(QObject):
         self._async_actions, self._session_controller = context.async_actions, session_controller
         self._registry, self._replays = context.services.registry, replays
         self._task: asyncio.Task[None] | None = None
-        self._is_held = False
-        self.quiet = QTimer(self, singleShot=True, interval=QUIET_MS)
-        self.quiet.timeout.connect(self._begin)
-        session_controller.session_changed.connect(self._wait)
+        self._is_page_visible = False
+        self.quiet_timer = QTimer(self, singleShot=True, interval=QUIET_MS)
+        self.quiet_timer.timeout.connect(self._start)
+        session_controller.session_changed.connect(self._restart_timer)
         session_controller.updated.connect(self._on_update)
 
-    def set_held(self, *, is_held: bool) -> None:
+    def set_page_visible(self, *, is_visible: bool) -> None:
         """Leave the replays to the policy page while it is in sight."""
-        self._is_held = is_held
-        self._wait()
+        self._is_page_visible = is_visible
+        self._restart_timer()
 
     def stop(self) -> None:
         """Stop until the next event; what was replayed so far is kept."""
-        self.quiet.stop()
+        self.quiet_timer.stop()
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
     def _on_update(self, update: Update) -> None:
         if isinstance(update, EventRecorded | RequestChanged | TurnChanged):
-            self._wait()
+            self._restart_timer()
 
-    def _wait(self) -> None:
+    def _restart_timer(self) -> None:
         """Stop, and begin again after a while."""
         self.stop()
-        if self._conversation is not None:
-            self.quiet.start()
+        if self._long_conversation is not None:
+            self.quiet_timer.start()
 
     @property
-    def _conversation(self) -> Conversation | None:
+    def _long_conversation(self) -> Conversation | None:
         """The long session on screen; None if there is none, or the page has it."""
         conversation = self._session_controller.conversation
-        if self._is_held or conversation is None or len(conversation.session.log) < STORED_FROM:
+        if self._is_page_visible or conversation is None or len(conversation.session.log) < STORED_FROM:
             return None
         return conversation
 
-    def _begin(self) -> None:
-        workspace, conversation = self._session_controller.workspace, self._conversation
+    def _start(self) -> None:
+        workspace, conversation = self._session_controller.workspace, self._long_conversation
         if workspace is not None and conversation is not None:
             self._task = self._async_actions.start(
                 self._replay(workspace, conversation), "replay a session ahead"

@@ -67,12 +67,12 @@ def test_another_version_of_the_app_reads_none(tmp_path: Path) -> None:
     assert StoredReplays(tmp_path).load(SESSION, LOG, FACTS) == {}
 
 
-@pytest.mark.parametrize("kept", [0, 5, -1])
-def test_a_damaged_file_counts_as_none(tmp_path: Path, kept: int) -> None:
+@pytest.mark.parametrize("size", [0, 5, -1])
+def test_a_damaged_file_counts_as_none(tmp_path: Path, size: int) -> None:
     stored = StoredReplays(tmp_path)
     stored.save(SESSION, LOG, FACTS, REPLAYS)
     (path,) = (tmp_path / FOLDER).iterdir()
-    path.write_bytes(path.read_bytes()[:kept])
+    path.write_bytes(path.read_bytes()[:size])
     assert stored.load(SESSION, LOG, FACTS) == {}
     stored.save(SESSION, LOG, FACTS, REPLAYS)
     assert stored.load(SESSION, LOG, FACTS) == REPLAYS
@@ -86,8 +86,8 @@ def test_only_the_sessions_saved_last_are_kept(tmp_path: Path) -> None:
         os.utime(tmp_path / FOLDER / f"{name}.msgpack", (number, number))
     stored.save(names[2], LOG, FACTS, REPLAYS)  # the oldest that is left
     stored.save("f" * 32, LOG, FACTS, REPLAYS)
-    kept = [name for name in names if stored.load(name, LOG, FACTS)]
-    assert kept == [names[2], *names[4:]]
+    remaining = [name for name in names if stored.load(name, LOG, FACTS)]
+    assert remaining == [names[2], *names[4:]]
 
 
 def test_nothing_is_made_where_the_workspace_is_gone(tmp_path: Path) -> None:
