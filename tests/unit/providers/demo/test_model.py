@@ -76,7 +76,7 @@ async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
     assert await asyncio.to_thread(run_sample_tests, root) == "FAILED (failures=1)"
 
 
-@pytest.mark.parametrize("ask", [0, 2])
+@pytest.mark.parametrize("ask", [0, 1, 2])
 async def test_a_second_session_says_how_to_see_it_from_the_start(tmp_path: Path, ask: int) -> None:
     """The first one mended the sample: its tests pass, and there is nothing left to edit."""
     root = copy_sample_project("tidewatch", tmp_path)
