@@ -75,7 +75,6 @@ def inspector_state(
     What the provider reported beyond them is a row of its own, so that all rows add up to the gauge.
     """
     rows = window_rows(items, gauge.ratio, fresh)
-    entries = sum(item.tokens for item in items if item.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     own_policy = transcript.session_policy
     return InspectorState(
@@ -88,7 +87,7 @@ def inspector_state(
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals, entries, gauge.ratio),
+        cache=_cache(transcript, totals, _tokens_of_messages(items, transcript), gauge.ratio),
         levels=policy_levels(policy, gauge.handover_threshold / gauge.window),
         ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy, gauge),
@@ -194,6 +193,16 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
     free = max(0, gauge.window - gauge.used - gauge.reserve)
     reserve = Segment("reserve", tr("Reserved for output"), gauge.reserve)
     return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
+
+
+def _tokens_of_messages(items: tuple[WindowItem, ...], transcript: Transcript) -> int:
+    """Return the tokens by our count of this session's messages, and of what stands in place of them.
+
+    The handover that the session starts with stands in place of another session's.
+    """
+    handover = transcript.window.handover
+    other = {*_FIXED, "handover"} if handover is not None and handover[1].origin else _FIXED
+    return sum(item.tokens for item in items if item.kind not in other)
 
 
 def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: float) -> CacheStats:

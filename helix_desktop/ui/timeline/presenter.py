@@ -62,8 +62,9 @@ class TimelinePresenter:
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.messages.items[-1].seq if transcript.messages.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript, gauge.ratio)
+        policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
         points = with_current_usage(
-            await asyncio.to_thread(usage_points, log, conversation.window.policy, gauge.window),
+            await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens),
             last,
             gauge,
             log[-1].at if log else 0,

@@ -54,14 +54,16 @@ _KINDS: dict[type[Event], PointKind] = {
 
 
 def usage_points(
-    log: Sequence[RecordedEvent], policy: ContextPolicy, window_size: int = 0
+    log: Sequence[RecordedEvent], policy: ContextPolicy, window_size: int = 0, fixed_tokens: int = 0
 ) -> tuple[UsagePoint, ...]:
     """Return the points of a log, oldest first.
 
     `policy` bounds the user's words that handovers quote; `window_size` is that of the model which answers
-    next, in tokens.
+    next, `fixed_tokens` are those of its prompt and tools, which count before the first answer.
     """
-    usage = _UsageReducer(policy, _windows_of_choices(log, window_size))
+    answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
+    first_window = next((answer.window for answer in answers if answer.window), window_size)
+    usage = _UsageReducer(policy, _windows_of_choices(log, window_size), first_window, fixed_tokens)
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.apply(recorded, after)
     return tuple(usage.points)
@@ -89,24 +91,32 @@ def with_current_usage(
 class _UsageReducer:
     """Counts the window event by event as the gauge does, from the newest report of the model.
 
-    What is always sent next to the messages (prompt, tools) is known from the estimate of each request; the
-    user's words within a handover, from the policy, and from the handover's own figure where the policy was
-    another one then. What the session's start tells counts as messages do: it can be excluded.
+    What is always sent next to the messages (prompt, tools) is known from the estimate of each request;
+    before the first it is `fixed_tokens`. The user's words within a handover are known from the policy, and
+    from the handover's own figure where the policy was another one then. What the session's start tells
+    counts as messages do: it can be excluded.
     """
 
-    def __init__(self, policy: ContextPolicy, windows_of_choices: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        policy: ContextPolicy,
+        windows_of_choices: Mapping[int, int],
+        window_size: int,
+        fixed_tokens: int,
+    ) -> None:
+        """`window_size` is that of the model which answers first."""
         self.points: list[UsagePoint] = []
         self._policy, self._windows_of_choices = policy, windows_of_choices
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
-        self._overhead = 0
+        self._overhead = fixed_tokens
         self._before_rewrites: list[
             tuple[int, int]
         ] = []  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
         self._report: ReportedUsage | None = None  # its newest
-        self._window, self._at_ms = 0, 0
+        self._window, self._at_ms = window_size, 0
 
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
         """Read the next event; `following` is the one that follows it."""

@@ -12,6 +12,7 @@ from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
@@ -26,7 +27,8 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Undone,
 )
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
@@ -125,6 +127,25 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
     total = sum(item.tokens for item in transcript.messages.items) + sum(shown_less)
     assert state.cache.saved == max(0, round((total - tokens) * _gauge(simulator).ratio))
     assert state.cache.saved == 0 or active or transcript.window.masked or any(shown_less)
+
+
+def test_the_handover_that_a_session_starts_with_takes_nothing_from_what_is_kept_out() -> None:
+    """It stands in place of another session's messages."""
+    made = HandoverMade(1, 0, (), "", "", 0, 400, 0, 400, 9, "m", HandoverTrigger.CONTINUED, origin="s-1")
+    saved = []
+    for first in ((), (SessionStarted("Go on"), made)):
+        simulator = SessionSimulator(PROFILES["plain"])
+        for event in first:
+            simulator.record(event)
+        simulator.send_message("Read it.")
+        simulator.step("I read.", 1)
+        simulator.answer_call(0, "A line of output.\n" * 400)
+        (item,) = [it for it in simulator.transcript.messages.items if isinstance(it.event, ToolAnswered)]
+        masked = simulator.transcript.window.masking_savings(item)
+        simulator.record(SweepMade((item.seq,), masked, SweepReason.BATCH))
+        saved.append((_state(simulator).cache.saved, masked))
+    assert saved[0] == saved[1]
+    assert saved[0][0] > 0
 
 
 def test_on_hold_noted_facts_wait_until_it_is_resumed() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.rewrite_state import RewriteEvent
@@ -35,10 +35,11 @@ def test_every_point_matches_the_gauge_at_that_time(
 ) -> None:
     """Messages, outputs, undone handovers and their sweeps, with and without a provider's reports."""
     log, used = measured(simulator, ratio, rewrites_while_answering)
-    first = next((recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)), 0)
-    assume(first)
-    assume(not any(isinstance(recorded.event, HandoverMade) for recorded in log[:first]))
-    points = {point.seq: point for point in usage_points(log, simulator.policy) if point.seq >= first}
+    frame = simulator.frame
+    points = {
+        point.seq: point
+        for point in usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
+    }
     wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq].used) > 2}
     assert not wrong
     answers = {recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)}
