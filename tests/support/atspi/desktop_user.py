@@ -48,7 +48,7 @@ def desktop(folder: Path, reports: Path) -> Iterator[DesktopUser]:
         quiet = subprocess.DEVNULL
         manager = subprocess.Popen(("openbox", "--sm-disable"), env=environ, stdout=quiet, stderr=quiet)
         try:
-            _wait_for_window_manager(environ)
+            _wait_for_window_manager(manager, environ)
             with AccessibilityBus(session["DBUS_SESSION_BUS_ADDRESS"]) as eyes:
                 user = DesktopUser(environ, folder, reports, eyes)
                 yield user
@@ -58,11 +58,12 @@ def desktop(folder: Path, reports: Path) -> Iterator[DesktopUser]:
             manager.wait(WAIT_S)
 
 
-def _wait_for_window_manager(environ: Mapping[str, str]) -> None:
+def _wait_for_window_manager(manager: subprocess.Popen[bytes], environ: Mapping[str, str]) -> None:
     """Wait until windows get the keyboard: one that comes before the window manager never may."""
     ends = time.monotonic() + WAIT_S
     quiet, question = subprocess.DEVNULL, ("xdotool", "get_num_desktops")
     while subprocess.run(question, env=environ, stdout=quiet, stderr=quiet, check=False).returncode:
+        assert manager.poll() is None, f"the window manager ended with {manager.returncode}"
         assert time.monotonic() < ends, "the window manager did not start"
         time.sleep(_POLL_S)
 

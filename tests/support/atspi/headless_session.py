@@ -32,7 +32,9 @@ def run(folder: Path) -> Iterator[Mapping[str, str]]:
     for place in own.values():
         Path(place).mkdir(mode=0o700)
     reader, writer = os.pipe()
-    screen = ("Xvfb", "-displayfd", str(writer), "-screen", "0", "1440x900x24", "-nolisten", "tcp")
+    # A display that resets when its last client leaves would cut off the client that is just coming.
+    options = ("-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset")
+    screen = ("Xvfb", "-displayfd", str(writer), *options)
     with _run_process(screen, os.environ, pass_fds=(writer,)):
         os.close(writer)
         display = f":{_read_line(reader)}"
