@@ -110,22 +110,26 @@ async def _run_window(
 ) -> tuple[str, ...]:
     """Run until the window is closed; return the arguments to relaunch with, if any."""
     data_dir, relaunch_args = launch.data_dir, list[str]()
+    stop = asyncio.Event()
+
+    def end() -> None:
+        instance.stop_listening()  # at once: what a start asks for now would be lost
+        stop.set()
 
     def move(target: str, remove_old: bool) -> None:
         relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.chosen_folder)]
         if remove_old:
             relaunch_args.append("--remove-old")
-        stop.set()
+        end()
 
-    stop = asyncio.Event()
-    _install_signal_handlers(asyncio.get_running_loop(), stop.set)
+    _install_signal_handlers(asyncio.get_running_loop(), end)
     controllers = wire_app(data_dir, window_context)
     services, windows = controllers.services, controllers.windows
     last_windows = load_windows(window_context.window_state)
 
     def follow(opened: WindowControllers) -> None:
         opened.quit_controller.move_confirmed.connect(move)
-        opened.quit_controller.confirmed.connect(stop.set)
+        opened.quit_controller.confirmed.connect(end)
         _note_opened(opened, window_context, marker)
 
     follow(controllers)
@@ -147,7 +151,6 @@ async def _run_window(
     # It stops all threads for a moment: better now than at a key.
     window_context.actions.start(services.counter.load(), "vocabulary")
     await stop.wait()
-    instance.stop_listening()
     # Who quits while windows are being reopened gets all of them the next time.
     await shut_down(window_context, controllers, None if reopened.done() else last_windows)
     return tuple(relaunch_args)

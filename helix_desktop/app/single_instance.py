@@ -42,7 +42,7 @@ class SingleInstance(QObject):
     def __init__(self, data_dir: Path) -> None:
         super().__init__()
         folder = data_dir.resolve()  # by whatever way it is reached
-        self._name = "helix-desktop-" + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
+        self.server_name = "helix-desktop-" + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
         self._lock = QLockFile(str(folder / LOCK_FILE))
         self._lock.setStaleLockTime(
             0
@@ -68,7 +68,7 @@ class SingleInstance(QObject):
     def _deliver(self, launch_target: str, deadline_s: float) -> bool:
         """Return True if the listening process has acknowledged; it may be busy before that."""
         socket = QLocalSocket()
-        socket.connectToServer(self._name)
+        socket.connectToServer(self.server_name)
         if not socket.waitForConnected(_CONNECT_TIMEOUT_MS):
             return False
         _allow_foreground()
@@ -105,8 +105,8 @@ class SingleInstance(QObject):
         """Start listening; return False if the system does not allow it (the window then runs alone)."""
         if not self._lock.isLocked() and not self._try_lock():
             return False
-        QLocalServer.removeServer(self._name)  # left behind by a process that was killed: the lock is ours
-        return self._server.listen(self._name)
+        QLocalServer.removeServer(self.server_name)  # left behind by a killed process: the lock is ours
+        return self._server.listen(self.server_name)
 
     def stop_listening(self) -> None:
         """Accept no more launch targets: a closing window would lose them; another start waits and opens."""
@@ -125,7 +125,9 @@ class SingleInstance(QObject):
             self._on_request(socket)
 
     def _on_request(self, socket: QLocalSocket) -> None:
-        if socket.canReadLine() and not socket.property(_HANDLED_PROPERTY):
+        if not self._server.isListening():
+            socket.abort()  # it connected before the server closed, and wrote after it: it tries again
+        elif socket.canReadLine() and not socket.property(_HANDLED_PROPERTY):
             socket.setProperty(_HANDLED_PROPERTY, True)  # a token that comes late is no second request
             launch_target = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
             token = bytes(socket.readLine(_MAX_TOKEN_CHARS).data()).decode("ascii", "ignore").strip()
