@@ -15509,6 +15509,344 @@
         </message>
     </context>
     <context>
+        <name>Search words</name>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>agents.md rules prompt</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>api key model server ollama openai anthropic</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>appearance theme font size motion sound notifications</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>approval allow deny rules sandbox</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>approval permissions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>approval permissions read only</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>approval permissions sandbox</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>approve accept yes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>backup save</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>bigger font zoom</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>cancel interrupt abort</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>colors appearance</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>conversation chat thread start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>conversation messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>cost limit money tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>dark mode night colors</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>delete free disk space retention</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>delete password key redact</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>deleted restore recycle bin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>exit close</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>facts summarize</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>favorite top</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>files diff revert</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>find history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>font zoom</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>fork copy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>git diff</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>go back checkpoint restore files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>handover compaction</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>handover compaction restore</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>handover compaction summary</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>handover pause stop automatic</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>handover summary summarize shrink</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>handovers summaries history chart</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>help manual documentation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>hide delete remove</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>introduction help</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>light mode day colors</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>list left panel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>marker output recall digest</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>note facts summarize</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>outputs entries digest recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>preferences options configuration</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>profile threshold</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>prompt json raw</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>provider switch llm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>reject no</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>restore backup</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>revert diff files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>save markdown share</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>search</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>shortcuts hotkeys help</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>shortcuts hotkeys keys bindings</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>slash help</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>storage disk retention backup folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>summarizer extracts fast main long texts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>switch jump workspace session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>thinking</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>threshold handover compaction cache profile</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>threshold handover profile compaction</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>title</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>tokens usage right panel x-ray</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>tools plugins extensions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>version license diagnostics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>version update license diagnostics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>window tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/search_words.py" />
+            <source>workspace project directory add</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Self-check</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/diagnostics/checks/machine.py" />
@@ -17421,6 +17759,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/dialog.py" />
+            <location filename="../../helix_desktop/ui/workspaces/settings/presenter.py" />
             <source>Settings</source>
             <translation type="unfinished" />
         </message>
@@ -24349,6 +24688,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <location filename="../../helix_desktop/ui/shell/help_windows.py" />
             <source>Guide</source>
             <translation type="unfinished" />
         </message>
@@ -24646,7 +24986,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/switcher/commands.py" />
+            <location filename="../../helix_desktop/ui/session/prompt_file_actions.py" />
             <source>Prompt files</source>
             <translation type="unfinished" />
         </message>

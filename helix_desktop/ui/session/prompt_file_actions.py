@@ -10,6 +10,9 @@ from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
 
 
 class PromptFileActions(QObject):
@@ -34,7 +37,7 @@ class PromptFileActions(QObject):
         if files != self._files:
             previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._window.help_windows.command_list.offer_prompt_files(self._actions)
+            self._window.help_windows.command_list.offer(tr("Prompt files"), self._actions)
             for action in previous:
                 action.deleteLater()
 

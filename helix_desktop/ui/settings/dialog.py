@@ -151,6 +151,11 @@ class SettingsDialog(SizedDialog):
         return page
 
     @staticmethod
+    def page_titles() -> dict[SettingsPage, str]:
+        """Return the title of each page, in their order."""
+        return {name: translate(title) for name, title, _ in _NAV}
+
+    @staticmethod
     def _roles_page() -> QWidget:
         page, _ = scrolling_page(
             tr("Model roles"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.ui.design.help_link import HelpLink, TopicLinks
@@ -13,10 +14,13 @@ from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.key_bindings import KeyBindings
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.ui.shell.switcher.commands import CommandList
+from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
     from helix_desktop.ui.help.guide import GuideDialog
     from helix_desktop.ui.shell.command_palette import CommandPalette
+
+tr = Translator("Window")
 
 _OPENED_TOPICS = "opened_topics"
 
@@ -38,6 +42,9 @@ class HelpWindows:
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
         self.command_list = CommandList(window.menuBar(), (actions.all_commands, actions.switch_workspace))
+        self._topic_actions: list[QAction] = []
+        for opens_commands in (actions.all_commands, actions.switch_workspace):
+            opens_commands.triggered.connect(self._offer_topics)
         actions.guide.triggered.connect(lambda: self.show_topic("context"))
         actions.keys.triggered.connect(lambda: self.show_topic("keys"))
         actions.commands_help.triggered.connect(lambda: self.show_topic("commands"))
@@ -50,6 +57,19 @@ class HelpWindows:
             self.command_palette = CommandPalette(self._window, self.command_list)
         retint(self.command_palette, self._theme)
         self.command_palette.open()
+
+    def _offer_topics(self) -> None:
+        """Offer each topic of the guide as a command, from the first time on that commands are listed."""
+        from helix_desktop.ui.help.guide_texts import TOPICS, topic_title
+
+        if self._topic_actions:
+            return
+        for topic in TOPICS:
+            action = QAction(topic_title(topic), self._window)
+            action.setObjectName(f"guide:{topic}")
+            action.triggered.connect(lambda _=False, topic=topic: self.show_topic(topic))
+            self._topic_actions.append(action)
+        self.command_list.offer(tr("Guide"), self._topic_actions)
 
     def show_topic(self, topic: str) -> None:
         """Show a topic of the guide; the links to it have done their work then."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.shell.command_palette import CommandPalette
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.search_words import SEARCH_WORDS
 from helix_desktop.ui.shell.switcher.commands import command_text
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -50,6 +53,43 @@ def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindo
     assert words(opened(window))[0] == "Larger text"
 
 
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("preferences", "Settings…"),
+        ("dark mode", "Dark theme"),
+        ("font zoom", "Larger text"),
+        ("handover", "Summarized"),
+    ],
+)
+def test_a_command_is_found_by_what_users_call_it(window: MainWindow, typed: str, first: str) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, typed)
+    assert words(panel)[0] == first
+
+
+def test_a_word_of_the_menu_and_another_one_find_a_command(window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "help manual")
+    assert words(panel) == ["Guide"]
+
+
+def test_a_topic_of_the_guide_is_a_command(window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "marker")
+    assert words(panel) == ["Cached"]
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert window.help_windows.guide is not None
+    assert window.help_windows.guide.isVisible()
+
+
+def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> None:
+    opened(window)
+    pages = {f"settings:{page}" for page in SettingsDialog.page_titles()}
+    names = pages | {action.objectName() for action in window.findChildren(QAction)}
+    assert names >= SEARCH_WORDS.keys()
+
+
 def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
     panel = opened(window)
     QTest.keyClicks(panel.search, "file")
@@ -63,7 +103,7 @@ def test_only_enabled_commands_are_offered(window: MainWindow) -> None:
     assert "Open folder…" in words(panel)
     assert "Compact conversation…" not in words(panel)
     assert "Command palette…" not in words(panel)
-    QTest.keyClicks(panel.search, "compact")
+    QTest.keyClicks(panel.search, "compact conv")
     assert words(panel) == []
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert panel.isVisible()

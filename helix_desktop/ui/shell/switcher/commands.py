@@ -1,4 +1,4 @@
-"""The commands of the window as lines of a panel: those of its menus, and prompt files."""
+"""The commands of the window as lines of a panel: those of its menus, and what else can be opened."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.shell.actions import action_shortcut
+from helix_desktop.ui.shell.search_words import is_called
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.translation import Translator
 
@@ -26,7 +27,7 @@ _MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
 
 
 class CommandList(QObject):
-    """What the menus offer now and the prompt files, the last used first."""
+    """What the menus offer now, and other commands in groups; the last used first."""
 
     changed = Signal()
 
@@ -35,19 +36,27 @@ class CommandList(QObject):
         super().__init__(menus)
         self._menus, self._hidden = menus, frozenset(hidden)
         self._recent_actions: list[QAction] = []
-        self._prompt_files: Sequence[QAction] = ()
+        self._groups: dict[str, Sequence[QAction]] = {}
 
-    def offer_prompt_files(self, actions: Sequence[QAction]) -> None:
-        """Offer these prompt files, in place of the previous ones."""
-        self._prompt_files = tuple(actions)
+    def offer(self, group: str, actions: Sequence[QAction]) -> None:
+        """Offer these commands behind those of the menus, in place of the previous ones of their group."""
+        self._groups[group] = tuple(actions)
         self.changed.emit()
 
     def find(self, needle: str) -> Iterator[QStandardItem]:
-        """Return the commands that can be used now, with these words in them or in their menu's name."""
+        """Return the commands that can be used now and are called so, by their menu's name, too.
+
+        What has other words is found by them behind these.
+        """
         commands = dict(self._commands())
+        by_other_words = []
         for action in dict.fromkeys([*self._recent(commands), *commands]):
-            if matches_query(needle, command_text(action), commands[action]):
+            own_words = f"{command_text(action)} {commands[action]}"
+            if matches_query(needle, own_words):
                 yield _item(action, commands[action])
+            elif is_called(needle, action, own_words):
+                by_other_words.append(action)
+        yield from (_item(action, commands[action]) for action in by_other_words)
 
     def recent(self) -> Iterator[QStandardItem]:
         """Return the commands that were used last and can be used now."""
@@ -68,8 +77,8 @@ class CommandList(QObject):
             for action in menu.actions() if isinstance(menu, QMenu) else ():
                 if action.isEnabled() and not action.isSeparator() and action not in self._hidden:
                     yield action, _without_mnemonic(top.text())
-        for action in self._prompt_files:
-            yield action, tr("Prompt files")
+        for group, actions in self._groups.items():
+            yield from ((action, group) for action in actions)
 
 
 def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:

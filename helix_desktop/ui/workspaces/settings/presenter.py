@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QAction, QDesktopServices
 
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
@@ -42,6 +42,9 @@ from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresente
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
 from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: General")
 
 Fill = Callable[[], Awaitable[None] | None]
 
@@ -106,6 +109,17 @@ class SettingsPresenter(QObject):
         window.remedy_requested.connect(self._handle_remedy)
         window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
+        self._offer_pages()
+
+    def _offer_pages(self) -> None:
+        """Offer each page in the command palette."""
+        actions = []
+        for page, title in SettingsDialog.page_titles().items():
+            action = QAction(title, self)
+            action.setObjectName(f"settings:{page}")
+            action.triggered.connect(lambda _=False, page=page: self._open(page))
+            actions.append(action)
+        self._window.help_windows.command_list.offer(tr("Settings"), actions)
 
     def _show_mcp_banners(self) -> None:
         context, session_controller = self._context, self._session_controller
