@@ -26,6 +26,7 @@ from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_session import compact_up_to
@@ -132,7 +133,7 @@ class DemoTour:
         while conversation.is_running or conversation.session.transcript.messages.turns == turns:
             if conversation.asks:
                 await self._screenshots.capture("approval")
-                conversation.decide(conversation.asks[0].call_id, "once")  # what the sample asks once for
+                conversation.decide(conversation.asks[0].call_id, ALLOW_DEMO_CALLS)
             if time.monotonic() - started_at > _TURN_TIMEOUT_S:
                 raise HelixError(
                     text("A turn of the demo didn't end."),

@@ -247,7 +247,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: mode auto would
     run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
     changed: paths and texts. `links` are paths that a command writes, with the paths in the workspace where
-    links lead them.
+    links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
     """
 
     call_id: str
@@ -281,6 +281,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     scripts: tuple[tuple[str, str], ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
+    offers_demo_calls: bool = False
 
     @property
     def may_change_files(self) -> bool:
@@ -289,8 +290,16 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):
-    """The user's answer to a question; `rule` is what it saves, `reason` is for the agent on a denial."""
+    """The user's answer to a question; `rule` is what it saves, `reason` is for the agent on a denial.
+
+    `allows_demo_calls`: from now on the demo model's calls in this sample run without asking.
+    """
 
     decision: ApprovalDecision
     rule: PermissionRule | None = None
     reason: str = ""
+    allows_demo_calls: bool = False
+
+
+ALLOW_DEMO_CALLS = ApprovalReply("always", allows_demo_calls=True)
+"""The answer that lets the demo model make all calls of its script in a sample."""

@@ -103,8 +103,11 @@ class _ScriptAllowed:
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         return DEMO_RULES
 
-    def note_allowed(self, demo: bool) -> bool:
+    def offers_demo_calls(self) -> bool:
         return False
+
+    def allow_demo_calls(self) -> bool:
+        return True
 
     async def add(self, rule: PermissionRule) -> None:
         return

@@ -1,4 +1,4 @@
-"""The sample projects: copied out of the resources, listed as workspaces, whose demo model asks once."""
+"""The sample projects: copied out of the resources, listed as workspaces, whose demo model asks first."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DEMO_MODEL = "demo/offline"
 def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> WorkspaceRecord:
     """Copy a sample project under `folder` unless it is there, and list it.
 
-    In the copy the demo model asks once before it changes or runs something, to show how that looks. A folder
-    that was there before is nobody's copy: each call in it is asked about. Raises HelixError when the copy
-    cannot be made.
+    In the copy the demo model asks before it changes or runs something, to show how that looks, and one
+    answer may let its whole script run. A folder that was there before is nobody's copy: each call in it is
+    asked about. Raises HelixError when the copy cannot be made.
     """
     path = folder / name
     copied = not os.path.lexists(path)

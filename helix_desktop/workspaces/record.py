@@ -37,7 +37,8 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
     main model. `servers` are its MCP servers, each with the fingerprint that the user consented to.
-    `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models.
+    `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models: it
+    asks, it asks and each card offers to allow all at once, or they run.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
     `effort` is how much the main model thinks here; empty: as is set for the model.
     `history_included` are places whose former versions are stored though they would be left out,

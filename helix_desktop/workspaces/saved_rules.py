@@ -35,6 +35,11 @@ def demo_calls(record: WorkspaceRecord) -> DemoCalls:
     return "allow" if len(user_rules(record)) < len(record.rules) else record.demo_calls
 
 
+def demo_calls_run(record: WorkspaceRecord, demo: bool) -> bool:
+    """Return True if calls run without asking because `demo`, the offline demo model, makes them."""
+    return demo and demo_calls(record) == "allow"
+
+
 def _came_with_sample(record: WorkspaceRecord, rule: PermissionRule) -> bool:
     is_demo_rule = (
         PermissionRule(rule.tool, rule.subject) in DEMO_RULES
@@ -53,14 +58,14 @@ class SavedRules:
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """Return the rules that apply, in order; `demo` says that the offline demo model makes the call."""
         record = self._registry.get(self._workspace_id)
-        allowed = demo and demo_calls(record) == "allow"
-        return (*user_rules(record), *(DEMO_RULES if allowed else ()))
+        return (*user_rules(record), *(DEMO_RULES if demo_calls_run(record, demo) else ()))
 
-    def note_allowed(self, demo: bool) -> bool:
-        """Record that the user allowed a call. Return True if that allows further calls."""
-        record = self._registry.get(self._workspace_id)
-        if not demo or demo_calls(record) != "once":
-            return False
+    def offers_demo_calls(self) -> bool:
+        """Return True if one answer may allow all calls of the demo model."""
+        return demo_calls(self._registry.get(self._workspace_id)) == "once"
+
+    def allow_demo_calls(self) -> bool:
+        """Allow all calls of the demo model. Return False if that could not be saved."""
         try:
             self._registry.change(self._workspace_id, demo_calls="allow")
         except HelixError as error:

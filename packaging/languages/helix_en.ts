@@ -4755,6 +4755,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Demo calls are scripted and only change files in the sample's folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Deny</source>
             <translation type="unfinished" />
         </message>
@@ -5229,6 +5234,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Run all demo calls</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Runs the rest of the script without asking. Change it in Settings → Permissions.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Sandboxed</source>
             <translation type="unfinished" />
         </message>
@@ -5362,6 +5377,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>Skip</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>Start a conversation. Demo calls run without asking.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5932,6 +5952,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>{key} allows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{key} allows once</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16518,6 +16543,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/mode.py" />
+            <source>Ask before every change, except demo calls</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/drafts/attachments.py" />
             <source>Attach files</source>
             <translation type="unfinished" />
@@ -19371,7 +19401,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
-            <source>The offline demo model asks once in this sample, then runs its script without asking.</source>
+            <source>The offline demo model asks before each command and file change, or for all at once.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24393,6 +24423,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/mode_button.py" />
+            <source>Ask, except demo calls</source>
+            <comment>mode</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/mode_button.py" />
             <source>Ask: the agent asks before it edits files or runs commands</source>
             <translation type="unfinished" />
         </message>
@@ -24584,6 +24620,17 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Demo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/mode_button.py" />
+            <source>Demo</source>
+            <comment>mode</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/mode_button.py" />
+            <source>Demo calls run without asking. Change it in Settings → Permissions.</source>
             <translation type="unfinished" />
         </message>
         <message>

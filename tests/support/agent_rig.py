@@ -167,8 +167,12 @@ class MemoryRules:
         """All of them."""
         return tuple(self._rules)
 
-    def note_allowed(self, demo: bool) -> bool:
+    def offers_demo_calls(self) -> bool:
         """No call is allowed by another's answer."""
+        return False
+
+    def allow_demo_calls(self) -> bool:
+        """Nothing is saved."""
         return False
 
     async def add(self, rule: PermissionRule) -> None:

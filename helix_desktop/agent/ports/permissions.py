@@ -31,8 +31,12 @@ class WorkspacePermissions(Protocol):
         """Return the active rules, in order; `demo` is True if the offline demo model makes the call."""
         ...
 
-    def note_allowed(self, demo: bool) -> bool:
-        """Note that the user allowed a call. Return True if that allows more calls."""
+    def offers_demo_calls(self) -> bool:
+        """Return True if one answer may allow all calls of the offline demo model here."""
+        ...
+
+    def allow_demo_calls(self) -> bool:
+        """Allow all calls of the offline demo model here. Return False if that could not be saved."""
         ...
 
     async def add(self, rule: PermissionRule) -> None:

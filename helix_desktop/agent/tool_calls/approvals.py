@@ -151,13 +151,23 @@ class ApprovalService:
                 secrets=decision.secrets,
                 mcp_change=decision.mcp_change or request.mcp_change,
                 is_safe=is_safe,
+                offers_demo_calls=self._offers_demo_calls(decision),
             )
             on_ask(question)
             reply = await self._approver.decide(session_id, question)
             if reply is not None:
-                if reply.decision != "deny" and self._permissions.note_allowed(self._is_demo()):
-                    self._reevaluate(lambda _session, _ask: True)
-                return _user_outcome(reply, request)
+                return self._allow_demo_calls() if reply.allows_demo_calls else _user_outcome(reply, request)
+
+    def _offers_demo_calls(self, decision: PermissionDecision) -> bool:
+        """Return True if one answer may let the demo model's script run; a rule that asks still would."""
+        return decision.rule is None and self._is_demo() and self._permissions.offers_demo_calls()
+
+    def _allow_demo_calls(self) -> ApprovalOutcome:
+        """Allow the call, and all others of the demo model if that can be saved."""
+        if not self._permissions.allow_demo_calls():
+            return ApprovalOutcome("once")
+        self._reevaluate(lambda _session, _ask: True)
+        return ApprovalOutcome("always")
 
     def _rules(self) -> tuple[PermissionRule, ...]:
         return (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)

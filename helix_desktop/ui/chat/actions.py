@@ -15,7 +15,7 @@ from helix_desktop.words.action_labels import ActionName
 RowSection: TypeAlias = Literal[
     "about", "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
 ]
-ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
+ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never", "demo"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,11 +280,11 @@ class ChatPage(QWidget):
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.type_text(text)
 
-    def set_writable(self, is_writable: bool, *, has_model: bool = True) -> None:
+    def set_writable(self, is_writable: bool, *, has_model: bool = True, demo_runs: bool = False) -> None:
         """Let the user write, or only read; an empty conversation invites to write only where they can.
 
         Where nobody but the demo model would answer in a folder of the user's (`has_model`), it offers to
-        connect a model.
+        connect a model. `demo_runs`: calls of the demo model run without asking.
         """
         self.composer.setEnabled(is_writable)
         self._offers_model = is_writable and not has_model
@@ -297,6 +297,8 @@ class ChatPage(QWidget):
         elif is_writable:
             # Every session starts in mode ask, and is no longer empty once that was changed.
             sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
+            if demo_runs:
+                sentence = tr("Start a conversation. Demo calls run without asking.")
             self.empty_state.set_content(sentence, tr("Write a message"))
         else:
             self.empty_state.set_content(tr("No messages yet."))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
@@ -109,6 +109,8 @@ async def _answer_question(conversation: Conversation, action: AnswerQuestion) -
 
 def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:
     match answer:
+        case "demo":
+            return ALLOW_DEMO_CALLS
         case "session":
             return ApprovalReply("session", msgspec.structs.replace(rule, scope="session"))
         case "always":

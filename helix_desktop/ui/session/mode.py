@@ -7,19 +7,23 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.choices import ModeChanged
+from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.saved_rules import demo_calls_run
 
 tr = Translator("Session")
 text = TextContext("Session")
 
 _ORDER: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no-sandbox"
+_ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
 
 
 class ModeController(QObject):
@@ -37,6 +41,7 @@ class ModeController(QObject):
         actions.next_mode.triggered.connect(self._select_next)
         session_controller.composer.slash_commands.on_arguments("next_mode", self._set_typed_mode)
         session_controller.session_changed.connect(self.show)
+        session_controller.model_changed.connect(self.show)
         session_controller.updated.connect(self._on_update)
 
     def show(self) -> None:
@@ -44,11 +49,20 @@ class ModeController(QObject):
         conversation = self._session_controller.conversation
         mode = conversation.mode if conversation is not None else "ask"
         self._actions[mode].setChecked(True)
-        self._window.top_bar.mode.show_mode(mode)
+        demo_runs = self._demo_runs
+        self._actions["ask"].setText(translate(_ASK_EXCEPT_DEMO if demo_runs else SPECS["mode_ask"].text))
+        self._window.top_bar.show_mode(mode, demo_runs=demo_runs)
+
+    @property
+    def _demo_runs(self) -> bool:
+        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
+        if conversation is None or workspace is None:
+            return False
+        return demo_calls_run(self._services.registry.get(workspace.id), conversation.model.demo)
 
     def _on_update(self, update: Update) -> None:
         match update:
-            case EventRecorded(recorded=RecordedEvent(event=ModeChanged())):
+            case EventRecorded(recorded=RecordedEvent(event=ModeChanged() | ApprovalGiven(rule="", mode=""))):
                 self.show()
 
     def _select_next(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPain
 from PySide6.QtWidgets import QMenu, QPushButton
 
 from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
@@ -23,6 +23,8 @@ text = TextContext("Window")
 tr = Translator("Window")
 
 _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
+_DEMO = text("Demo", "mode")
+_EXCEPT_DEMO = text("Ask, except demo calls", "mode")
 _TIPS = {
     "ask": text("Ask: the agent asks before it edits files or runs commands"),
     "plan": text("Plan: the agent only reads and plans"),
@@ -50,22 +52,35 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         super().__init__()
         self._next_mode = next_mode
         self._mode: PermissionMode = "ask"
+        self._demo_runs = False
         self._detail: ModeDetail = "word"
         self.setMenu(menu)
         self.setAutoDefault(False)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.show_mode("ask")
-        next_mode.changed.connect(lambda: self.show_mode(self._mode))
+        next_mode.changed.connect(lambda: self.show_mode(self._mode, demo_runs=self._demo_runs))
 
-    def show_mode(self, mode: PermissionMode) -> None:
-        """Show a mode."""
-        self._mode = mode
-        self.setToolTip(tip_with_keys(self._next_mode, translate(_TIPS[mode])))
-        self.setAccessibleName(tr("Mode: {mode}", mode=_NAMES[mode]))
+    def show_mode(self, mode: PermissionMode, *, demo_runs: bool = False) -> None:
+        """Show a mode; `demo_runs` says that calls of the demo model run in it without asking."""
+        self._mode, self._demo_runs = mode, demo_runs
+        tip = translate(_TIPS[mode])
+        if demo_runs and mode != "plan":
+            tip += "\n" + tr("Demo calls run without asking. Change it in Settings → Permissions.")
+        self.setToolTip(tip_with_keys(self._next_mode, tip))
+        self.setAccessibleName(tr("Mode: {mode}", mode=_EXCEPT_DEMO if self._asks_less else _NAMES[mode]))
         self.setAccessibleDescription(self.toolTip())
         self.set_detail(self._detail)
         self.update()
+
+    @property
+    def _asks_less(self) -> bool:
+        return self._demo_runs and self._mode == "ask"
+
+    @property
+    def _word(self) -> TranslatableText:
+        """The mode's name, or what is shorter than "Ask, except demo calls" and does not claim to ask."""
+        return _DEMO if self._asks_less else _NAMES[self._mode]
 
     def set_detail(self, detail: ModeDetail) -> None:
         """Show the word next to the icon, or the icon alone."""
@@ -73,11 +88,12 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         self.setFixedSize(QSize(self.width_at(detail), scaled(_HEIGHT_PX)))
 
     def width_at(self, detail: ModeDetail) -> int:
-        """Width in pixels in a form, the same in every mode."""
+        """Width in pixels in a form, the same in every mode, wider where the demo model's calls run."""
         metrics = QFontMetricsF(self._font())
         if detail == "icon":
             return scaled(_HEIGHT_PX)
-        widest = max(metrics.horizontalAdvance(word) for word in map(translate, _NAMES.values()))
+        names = (*_NAMES.values(), *((_DEMO,) if self._demo_runs else ()))
+        widest = max(metrics.horizontalAdvance(word) for word in map(translate, names))
         return 2 * _PAD_PX + scaled(_ICON_PX) + round(widest) + 6 + _CHEVRON_PX
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -94,7 +110,8 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         painter.drawRoundedRect(bounds, 9, 9)
         side = scaled(_ICON_PX)
         left = _PAD_PX if self._detail == "word" else (self.width() - side) // 2
-        picture = pixmap(_ICONS[self._mode], color, side, self.devicePixelRatioF())
+        icon = _ICONS["auto" if self._asks_less else self._mode]
+        picture = pixmap(icon, color, side, self.devicePixelRatioF())
         draw_pixmap(painter, left, (self.height() - side) // 2, picture)
         if self._detail == "word":
             self._paint_text(painter, color, bounds)
@@ -103,7 +120,7 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         painter.setFont(self._font())
         painter.setPen(QColor(color))
         place = area.adjusted(_PAD_PX + scaled(_ICON_PX) + 5, 0, -_CHEVRON_PX, 0)
-        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, translate(_NAMES[self._mode]))
+        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, translate(self._word))
         painter.setPen(QPen(QColor(color), 1.5, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y = self.width() - _PAD_PX - 5.0, self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3, y), QPointF(x, y + 3), QPointF(x + 3, y)])

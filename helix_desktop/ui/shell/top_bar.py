@@ -9,6 +9,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop import APP_NAME
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
@@ -203,6 +204,11 @@ class TopBar(Themed, QWidget):
         model = (header.model,) if header.model and not header.demo else ()
         count = tr.plural(header.messages, "%n message", "%n messages")
         return dotted((state, *model, count)), dotted((state, *model)), state
+
+    def show_mode(self, mode: PermissionMode, *, demo_runs: bool = False) -> None:
+        """Show the mode of the session; see ModeButton."""
+        self.mode.show_mode(mode, demo_runs=demo_runs)
+        self.shorten()
 
     def shorten(self) -> None:
         """Choose what fits by width and inspector: nothing moves because of a longer number or title."""

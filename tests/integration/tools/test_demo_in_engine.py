@@ -52,8 +52,12 @@ class NoRules:
         """None."""
         return ()
 
-    def note_allowed(self, demo: bool) -> bool:
+    def offers_demo_calls(self) -> bool:
         """No call is allowed by another's answer."""
+        return False
+
+    def allow_demo_calls(self) -> bool:
+        """Nothing is saved."""
         return False
 
     async def add(self, rule: PermissionRule) -> None:

@@ -22,6 +22,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.chat.composer.editor import Editor
@@ -53,7 +54,7 @@ async def _play_turns(rig: WindowRig, turns: int) -> None:
         rig.type_message(sample.user_messages[done])
         while rig.conversation.is_running or rig.conversation.session.transcript.messages.turns == done:
             for ask in rig.conversation.asks:
-                rig.conversation.decide(ask.call_id, "once")
+                rig.conversation.decide(ask.call_id, ALLOW_DEMO_CALLS)
             await asyncio.sleep(_POLL_INTERVAL_S)
         await rig.wait_for_turn_end()
     rig.window.setUpdatesEnabled(True)

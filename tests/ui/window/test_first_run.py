@@ -146,15 +146,17 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
 
 
 async def _check_its_next_message(rig: WindowRig) -> None:
-    """It keeps the draft and its image; its calls ask for approval once, and the rule is displayed."""
+    """It keeps the draft and its image; its calls ask until all are allowed, which is displayed."""
     await rig.wiring.workspace_controller.open_sample()
     await rig.wiring.settings.show("permissions")
     page = rig.wiring.settings.dialog.permissions
     group = page.findChild(QWidget, "demo_rules")
     assert group is not None
     assert not group.isHidden()
-    record = rig.wiring.services.registry.get(rig.workspace.id)
+    registry = rig.wiring.services.registry
+    record = registry.get(rig.workspace.id)
     assert (record.rules, record.demo_calls) == ((), "once")
+    assert not page.demo_calls.isChecked(), "it asks"
 
     await until(rig.next_message_lines, "a message is proposed")
     rig.composer.editor.setPlainText("My own words")
@@ -165,20 +167,29 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
     assert question.tool == "run_command"
+    assert registry.get(rig.workspace.id).demo_calls == "once", "it allowed one call"
+    assert rig.window.top_bar.mode.accessibleName() == "Mode: Ask"
+    assert (await rig.answer_approval("demo")).offers_demo_calls
+    await until(
+        lambda: rig.window.top_bar.mode.accessibleName() == "Mode: Ask, except demo calls",
+        "the mode is shown",
+    )
     await rig.wait_for_turn_end()
     (event,) = rig.events(UserSpoke)[PREPARED_TASKS:]
     assert event.attachments == ()
     assert rig.composer.text() == "My own words"
     assert rig.attachment_labels()[0].startswith(f"{rig.folder}/lamp.png · ")
     approvals = rig.events(ApprovalGiven)[prepared:]
-    assert (approvals[0].decision, approvals[0].rule) == ("once", "")
-    assert all(approval.rule for approval in approvals[1:])
-    assert rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "allow"
+    answers = [(approval.decision, approval.rule) for approval in approvals[:2]]
+    assert answers == [("once", ""), ("always", "")]
+    assert all(approval.rule for approval in approvals[2:])
+    assert registry.get(rig.workspace.id).demo_calls == "allow"
 
+    await rig.wiring.settings.show("permissions")
+    assert page.demo_calls.isChecked()
     page.demo_calls.click()
-    await until(
-        lambda: rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "ask", "asking again"
-    )
+    await until(lambda: registry.get(rig.workspace.id).demo_calls == "ask", "asking again")
+    await until(lambda: rig.window.top_bar.mode.accessibleName() == "Mode: Ask", "the mode is shown")
     await rig.open_folder("project")
     await rig.wiring.settings.show("permissions")
     assert group.isHidden()

@@ -162,19 +162,21 @@ def test_auto_run_files_are_named_but_not_opened(project: Path) -> None:
     assert find_auto_run_files(project / "nowhere") == ()
 
 
-def test_a_sample_asks_once_and_always_for_other_models(tmp_path: Path) -> None:
+def test_a_sample_asks_until_all_its_calls_are_allowed_and_always_for_other_models(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
     assert record.trusted
     assert record.rules == (), "nobody agreed to anything"
     saved = SavedRules(registry, record.id)
     assert saved.rules(demo=True) == ()
-    assert not saved.note_allowed(demo=False), "another model's question shows nothing of the demo's"
-    assert saved.note_allowed(demo=True)
+    assert saved.offers_demo_calls()
+    assert saved.allow_demo_calls()
+    assert not saved.offers_demo_calls()
     assert saved.rules(demo=True) == DEMO_RULES
     assert saved.rules() == ()
     saved.set_demo_calls("ask")
     assert saved.rules(demo=True) == ()
+    assert not saved.offers_demo_calls(), "the user wants to be asked each time"
 
 
 def test_rules_of_an_older_sample_belong_to_the_demo_model(tmp_path: Path) -> None:

@@ -49,11 +49,11 @@ _ASKER = 32  # characters of a subagent's title
 _LINK = 26.0  # height of the link to more lines
 _MARK = 22.0  # of a line that opens, with the gap behind it
 _LABELS: dict[ApprovalAnswer, TranslatableText] = {
+    "demo": text("Run all demo calls"),
     "once": text("Allow once"),
     "deny": text("Deny"),
     "words": text("Deny with reason…"),
 }
-_STYLES: dict[ApprovalAnswer, ButtonStyle] = {"once": "primary", "words": "ghost"}
 _MAX_DETAIL_LINES = 60
 _ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {
@@ -94,6 +94,8 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
         reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
     if row.kind == "mcp":
         reasons.append(tr("MCP servers run outside the sandbox: only files in this folder can be undone."))
+    if row.offers_demo_calls:
+        reasons.append(tr("Demo calls are scripted and only change files in the sample's folder."))
     if row.others:
         names = escape_invisible(" · ".join(row.others))
         count = len(row.allowed_together)
@@ -109,11 +111,11 @@ def _file_text(file: FileLines) -> str:
 class ApprovalItem(RowItem):
     """Asks the user to approve a call; what would save a rule is in a menu, with the rule."""
 
-    backward_entry = "decide:once"
-
     def __init__(self, row: ApprovalRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._approval = row
+        self._primary: ApprovalAnswer = "demo" if row.offers_demo_calls else "once"
+        self.backward_entry = f"decide:{self._primary}"
         theme, writer = self.style.theme, tools.writer
         self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
         is_edit = row.kind == "edit"  # a command that looks like a diff is no less a command
@@ -134,11 +136,16 @@ class ApprovalItem(RowItem):
         self._set_texts([self._summary, *self._about, *self._reasons, *detail, *self._places])
         self._well = QRectF()
         keys = dict(context.answer_tips)
-        self._keys = tr("{key} allows", key=keys["once"]) if keys.get("once") else ""
+        self._keys = self._allows_text(keys["once"]) if keys.get("once") else ""
         if keys.get("deny"):
             denies = tr("{key} denies", key=keys["deny"])
             self._keys = f"{self._keys} · {denies}" if self._keys else denies
         self._keys_place = QRectF()
+
+    def _allows_text(self, key: str) -> str:
+        if self._approval.offers_demo_calls:
+            return tr("{key} allows once", key=key)
+        return tr("{key} allows", key=key)
 
     def _description(self, tools: ItemTools) -> tuple[list[TextLayout], bool]:
         """Return what the server says of its tool, as untrusted text, and whether more of it is hidden.
@@ -235,7 +242,8 @@ class ApprovalItem(RowItem):
         y = self._arrange_detail(y + style.px(4), inner)
         y = self._arrange_uncovered(y, inner)
         rules = HitArea("menu:rules", OpenMenu(), tr("Save a rule…"), QRectF(), radius=8)
-        areas = [*map(self._answer_area, _LABELS), rules, *self._together_area()]
+        answers = [answer for answer in _LABELS if answer != "demo" or self._approval.offers_demo_calls]
+        areas = [*map(self._answer_area, answers), rules, *self._together_area()]
         y = self._place_keys(self._arrange_buttons(areas, y, width), width)
         return y + style.px(15)
 
@@ -285,6 +293,8 @@ class ApprovalItem(RowItem):
     def _answer_area(self, answer: ApprovalAnswer) -> HitArea:
         action = Decide(self._approval.key.call_id, answer)
         tip = dict(self.context.answer_tips).get(answer, "")
+        if answer == "demo":
+            tip = tr("Runs the rest of the script without asking. Change it in Settings → Permissions.")
         return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)
 
     def _together_area(self) -> list[HitArea]:
@@ -366,6 +376,11 @@ class ApprovalItem(RowItem):
             chips.append((self.sandbox_text, ChipStyle(color, soft, "", icon)))
         return chips
 
+    def _button_style(self, answer: ApprovalAnswer) -> ButtonStyle:
+        if answer == self._primary:
+            return "primary"
+        return "ghost" if answer == "words" else "outline"
+
     def _paint_uncovered(self, painter: QPainter, area: HitArea) -> None:
         style, theme, side = self.style, self.style.theme, self.style.px(14)
         icon = "chevron-down" if self._places else "chevron-right"
@@ -387,7 +402,7 @@ class ApprovalItem(RowItem):
                 rect = area.rect.adjusted(6, 0, 0, 0)
                 paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
             case Decide(answer=answer):
-                paint_button(painter, style, area, state, _STYLES.get(answer, "outline"))
+                paint_button(painter, style, area, state, self._button_style(answer))
             case AllowAllOnce():
                 paint_button(painter, style, area, state, "outline")
             case _:

@@ -132,4 +132,5 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         server=request.server,
         description=request.description,
         mcp_change=request.mcp_change,
+        offers_demo_calls=request.offers_demo_calls,
     )

@@ -287,7 +287,7 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     `allowed_together` are the calls that one click on this card lets run once, if it offers that; `others`
     says in a few words what each of them but this one does.
     `server` is whose MCP tool it is, `description` what that says of the tool, `mcp_change` why no rule
-    allows the call.
+    allows the call. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
     """
 
     key: RowKey
@@ -313,6 +313,7 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     server: str = ""
     description: str = ""
     mcp_change: McpChange = ""
+    offers_demo_calls: bool = False
 
 
 class QuestionRow(msgspec.Struct, frozen=True):

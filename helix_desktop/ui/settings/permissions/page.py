@@ -47,7 +47,7 @@ _MAX_RULE_CHARS = 320  # of a rule that are shown
 _BREAK_POINTS = re.compile(r"(\S{24})(?=\S)")
 _DEMO_TEXTS: dict[DemoCalls, str] = {
     "ask": text("The offline demo model asks before each command and file change in this sample."),
-    "once": text("The offline demo model asks once in this sample, then runs its script without asking."),
+    "once": text("The offline demo model asks before each command and file change, or for all at once."),
     "allow": text("The offline demo model runs the commands and file changes of its script without asking."),
 }
 
@@ -149,7 +149,7 @@ class PermissionsPage(QWidget):
         self._demo.setVisible(calls is not None)
         if calls is not None:
             self.demo_calls.blockSignals(True)
-            self.demo_calls.setChecked(calls != "ask")
+            self.demo_calls.setChecked(calls == "allow")
             self.demo_calls.blockSignals(False)
             self.demo_calls.update()
             self._demo_text.setText(

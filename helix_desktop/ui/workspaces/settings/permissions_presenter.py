@@ -135,6 +135,7 @@ class PermissionsPresenter(QObject):
     def _set_demo_calls(self, allow: bool) -> None:
         self._saved_rules().set_demo_calls("allow" if allow else "ask")
         self._reload()
+        self._async_actions.start(self._session_controller.show_model(), "demo calls")
 
     def _add_rule(self, effect: RuleEffect, kind: RuleKind, text: str) -> None:
         try:

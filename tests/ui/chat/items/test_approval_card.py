@@ -47,6 +47,19 @@ def test_it_names_its_keys(qtbot: QtBot) -> None:
     assert item.height > height, "the keys have a line of their own"
 
 
+def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: QtBot) -> None:
+    demo = msgspec.structs.replace(_CONFINED, offers_demo_calls=True)
+    _, item = _shown(qtbot, demo)
+    item.layout(900)
+    answers = [area.label for area in item.hit_areas if area.name.startswith("decide:")]
+    assert answers == ["Run all demo calls", "Allow once", "Deny", "Deny with reason…"]
+    assert item.backward_entry == "decide:demo"
+    assert item.key_hint == "Ctrl+1 allows once · Ctrl+2 denies", "the keys never allow more than a call"
+    _, plain = _shown(qtbot, _CONFINED)
+    plain.layout(900)
+    assert plain.hit_areas[0].label == "Allow once"
+
+
 def test_it_offers_rules_in_words_that_hold_for_each_answer(qtbot: QtBot) -> None:
     row, _ = _shown(qtbot, _CONFINED)
     assert row.offers == ("Run: git push", "Run commands like: git push *")
