@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,28 +137,38 @@ def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply
     retries = _python_retries(reader.newest_outputs)
     if retries:
         return DemoReply("This system has no `python3`; I try `python`.", retries)
-    texts = _error_texts(reader.newest_outputs)
+    texts, is_as_expected = _error_texts(reader.newest_outputs), True
     for number, step in enumerate(steps[position.steps_done :], position.steps_done + 1):
         recall = _plan_recall(reader, step.recall) if step.recall else None
         if recall is not None and recall.in_index:
             return DemoReply("\n\n".join([*texts, recall.text]), recall.calls)
         calls = tuple((str(call["tool"]), _arguments(call)) for call in step.calls)
-        texts += [_fill_text(reader, step, position.task), recall.text if recall is not None else ""]
+        text, has_facts = _fill_text(reader, step, position.task)
+        is_as_expected = is_as_expected and has_facts
+        texts += [text, recall.text if recall is not None else ""]
         calls += recall.calls if recall is not None else ()
         if calls or number == len(steps):
-            if not calls and _was_done_before(reader.outputs, texts):
+            if not calls and _was_done_before(reader.outputs, is_as_expected):
                 texts.append(_DONE_BEFORE)
             return DemoReply("\n\n".join(part for part in texts if part), calls)
     return DemoReply("This part of the demo is done. The script's next message goes on from here.")
 
 
-def _was_done_before(outputs: Sequence[ToolOutput], texts: Sequence[str]) -> bool:
+def _was_done_before(outputs: Sequence[ToolOutput], is_as_expected: bool) -> bool:
     """Return True if the sample's files are no longer what the script expects of them."""
     if any(output.is_denied for output in outputs):
         return False
-    errors = [output for output in outputs if output.error_line]
-    has_failed_edit = any(it.tool == "edit_file" and it.error_line.startswith("old_text") for it in errors)
-    return has_failed_edit or (not errors and any(_NOT_FOUND in text for text in texts))
+    has_errors = any(output.error_line for output in outputs)
+    return bool(_failed_edits(outputs)) or (not has_errors and not is_as_expected)
+
+
+def _failed_edits(outputs: Sequence[ToolOutput]) -> list[str]:
+    """Return the paths of the edits whose old text is not there any more."""
+    return [
+        str(output.arguments.get("path"))
+        for output in outputs
+        if output.tool == "edit_file" and output.error_line.startswith("old_text")
+    ]
 
 
 @dataclass(frozen=True)
@@ -200,11 +210,23 @@ def _recall_call(digest: str, pattern: str) -> Calls:
     return ((RECALL_TOOL, arguments),)
 
 
-def _fill_text(reader: RequestReader, step: ScriptStep, task: Task) -> str:
+def _fill_text(reader: RequestReader, step: ScriptStep, task: Task) -> tuple[str, bool]:
+    """Return a step's text, and whether it says what the script expects."""
     recalls = [other_step.recall for other_step in task.step if other_step.recall]
-    text = step.say.strip()
-    for name, pattern in step.find.items():
-        text = text.replace(f"{{{name}}}", reader.find_fact(pattern, recalls) or _NOT_FOUND)
+    facts = {name: reader.find_fact(pattern, recalls) or _NOT_FOUND for name, pattern in step.find.items()}
+    text, is_as_expected = step.say.strip(), True
+    for name, variants in step.variants.items():
+        filled = [_replace_facts(variant, facts).lstrip("\n") for variant in variants]
+        sentence = next((variant for variant in filled if _NOT_FOUND not in variant), filled[0])
+        text = text.replace(f"{{{name}}}", sentence)
+        is_as_expected = is_as_expected and sentence == filled[0]
+    text = _replace_facts(text, facts)
+    return text, is_as_expected and _NOT_FOUND not in text
+
+
+def _replace_facts(text: str, facts: Mapping[str, str]) -> str:
+    for name, fact in facts.items():
+        text = text.replace(f"{{{name}}}", fact)
     return text
 
 

@@ -21,10 +21,14 @@ class ScriptedRecall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer: its text, with placeholders that patterns fill, and its tool calls."""
+    """One answer: its text, with placeholders that patterns fill, and its tool calls.
+
+    `variants` are placeholders, too: each stands for the first of its texts whose facts are all found.
+    """
 
     say: str
     find: dict[str, str] = {}
+    variants: dict[str, tuple[str, ...]] = {}
     calls: tuple[dict[str, Any], ...] = ()
     recall: ScriptedRecall | None = None
 

@@ -86,7 +86,36 @@ async def test_a_second_session_says_how_to_see_it_from_the_start(tmp_path: Path
     second = DemoLoop(root)
     for message in TIDEWATCH.user_messages[:ask]:
         await second.run_turn(message)
-    assert "*Revert everything in this session*" in await second.run_turn(TIDEWATCH.user_messages[ask])
+    answer = await second.run_turn(TIDEWATCH.user_messages[ask])
+    assert "*Revert everything in this session*" in answer
+
+
+async def test_a_second_session_says_only_what_the_tools_printed(tmp_path: Path) -> None:
+    root = copy_sample_project("tidewatch", tmp_path)
+    first, second = DemoLoop(root), DemoLoop(root)
+    for message in TIDEWATCH.user_messages:
+        await first.run_turn(message)
+    await second.run_turn(TIDEWATCH.user_messages[0])
+    assert "ran: OK.\n\n**Some" in second.messages[-1].text, "no failing test is named"
+    for message in TIDEWATCH.user_messages[1:3]:
+        await second.run_turn(message)
+    text = "\n".join(message.text for message in second.messages if message.role == "assistant")
+    assert UNSEEN not in text
+    assert "The report has a high water in the evening, at 21:00." in text
+    assert "There is no such bug left." in text
+    assert "OK: none fails, so the fix may be there already." in text
+    assert "failed before" not in text
+
+
+def test_the_texts_of_earlier_versions_have_their_place_in_the_script() -> None:
+    for text, place in (
+        ("The report has a high water at 08:40, but none in the evening. The record will tell.", (1, 3)),
+        ("Found. I changed nothing.\n\n- **Cause:** `_turns`", (1, 7)),
+        ("FAILED (failures=3): as expected. Now the fix, in `_turns` only.", (2, 3)),
+    ):
+        position = newest_position([text], (TIDEWATCH,))
+        assert position is not None
+        assert (position.task_index, position.steps_done) == place
 
 
 async def test_the_script_in_another_folder_fails_gracefully(tmp_path: Path) -> None:
