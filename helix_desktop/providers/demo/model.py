@@ -50,9 +50,9 @@ _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继�
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
 _NOT_FOUND = "(not found, an earlier session may have changed it)"
 _DONE_BEFORE = """\
-**Some of this was done before**: an earlier session changed the sample's files. To see it from the \
-start, open that session, choose *Revert everything in this session* in the menu of *Changes*, and \
-send this message again."""
+**Some of this was done before**: an earlier session changed the sample's files. It is the newest \
+other session whose *Changes* page lists `{path}`. To see it from the start, open that session, choose \
+*Revert everything in this session* in the menu of *Changes*, and send this message again here."""
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _ADD_MODEL_HELP = """\
 **To use a real model**, open *Settings → Providers* and add a server: one on this computer \
@@ -149,7 +149,7 @@ def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply
         calls += recall.calls if recall is not None else ()
         if calls or number == len(steps):
             if not calls and _was_done_before(reader.outputs, is_as_expected):
-                texts.append(_DONE_BEFORE)
+                texts.append(_done_before(reader.outputs, position.script))
             return DemoReply("\n\n".join(part for part in texts if part), calls)
     return DemoReply("This part of the demo is done. The script's next message goes on from here.")
 
@@ -169,6 +169,21 @@ def _failed_edits(outputs: Sequence[ToolOutput]) -> list[str]:
         for output in outputs
         if output.tool == "edit_file" and output.error_line.startswith("old_text")
     ]
+
+
+def _done_before(outputs: Sequence[ToolOutput], script: Script) -> str:
+    """Return the advice on files that an earlier session changed, with one by which that session is found.
+
+    Sessions are not in a request, and those of the sample share their title.
+    """
+    edits = [
+        str(call["path"])
+        for task in script.task
+        for step in task.step
+        for call in step.calls
+        if call["tool"] == "edit_file"
+    ]
+    return _DONE_BEFORE.format(path=[*_failed_edits(outputs), *edits][0])
 
 
 @dataclass(frozen=True)

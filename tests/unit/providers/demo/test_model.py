@@ -88,6 +88,7 @@ async def test_a_second_session_says_how_to_see_it_from_the_start(tmp_path: Path
         await second.run_turn(message)
     answer = await second.run_turn(TIDEWATCH.user_messages[ask])
     assert "*Revert everything in this session*" in answer
+    assert "the newest other session whose *Changes* page lists `tidewatch/extremes.py`" in answer
 
 
 async def test_a_second_session_says_only_what_the_tools_printed(tmp_path: Path) -> None:
