@@ -3739,6 +3739,7 @@
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <source>Redo</source>
             <translation type="unfinished" />
         </message>
@@ -3751,8 +3752,18 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Redo change {number}, {lines}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Redo changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
+            <source>Redo this change</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3848,7 +3859,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
-            <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Revert this change</source>
             <translation type="unfinished" />
         </message>

@@ -105,8 +105,11 @@ class WorkspaceChanges:
         """
         rows = (await self.of_session(session_id)).captures
         if selection.hunks is not None:
-            changes = [await self._without_hunks(rows, selection, selection.hunks)]
-            return await self._plan(changes, selection.capture_ids, replace(selection, scope="hunk"))
+            change = await self._without_hunks(rows, selection, selection.hunks)
+            row = _find(rows, selection.capture_ids[0])
+            if row.source == "revert" and change in row.changes:  # all of its hunks
+                return await self.plan(session_id, replace(selection, hunks=None, scope="redo"))
+            return await self._plan([change], selection.capture_ids, replace(selection, scope="hunk"))
         changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
         return await self._plan(changes, captures, selection)
 
@@ -120,18 +123,26 @@ class WorkspaceChanges:
         changes, captures = await asyncio.to_thread(changes_after, rows, seq)
         return await self._plan(changes, captures, RevertSelection((), scope="rewind"))
 
-    async def plan_redo(self, session_id: str, capture_id: str) -> RevertPlan:
-        """Return what redoing would do: of a revert, all that it took back; of another capture, itself."""
+    async def plan_redo(self, session_id: str, capture_id: str, paths: Sequence[str] = ()) -> RevertPlan:
+        """Return what redoing would do: of these paths, or (none named) of all.
+
+        Of a revert that stands, it brings back what that took back; of what was taken back, it does it again.
+        """
         rows = (await self.of_session(session_id)).captures
         row = _find(rows, capture_id)
-        if row.source == "revert":
-            return await self.plan(session_id, RevertSelection((capture_id,), scope="redo"))
         again = [
             FileChange(change.path, before=change.after, after=change.before)
             for change in row.changes
-            if change.path in row.reverted
+            if change.path in row.reverted and (not paths or change.path in paths)
         ]
-        return await self._plan(again, (capture_id,), RevertSelection((capture_id,), scope="redo"))
+        if row.source != "revert":
+            return await self._plan(again, (capture_id,), RevertSelection((capture_id,), scope="redo"))
+        is_standing = any(
+            change.path not in row.reverted for change in row.changes if not paths or change.path in paths
+        )
+        if is_standing:
+            return await self.plan(session_id, RevertSelection((capture_id,), tuple(paths), scope="redo"))
+        return await self._plan(again, row.reverts, RevertSelection(row.reverts, scope=row.scope))
 
     async def resolve_by_hand(self, plan: RevertPlan, path: str, text: bytes) -> RevertPlan:
         """Return the plan with the user's own merge as what `merged` puts at a path. Stores it."""

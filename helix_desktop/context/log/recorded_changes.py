@@ -202,11 +202,13 @@ def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place
     A revert names captures. It took back their changes of a path if it changed that path; or if the path was
     already as it was before the first of them, and no later call changed it that the revert does not name. A
     rewind names the reverts too that it takes back: what these had taken back stands again, unless named too.
+    A revert is taken back as well once all that it turned around was turned around again by what names that.
     """
     by_path: dict[str, list[str]] = {}  # the calls that changed a path
     states: dict[str, FileState | None] = {}
     captures: dict[str, RecordedChanges] = {}
     flipped: dict[_Place, list[_Place]] = {}
+    left_reverted: dict[_Place, dict[_Place, bool]] = {}  # what a revert turned around, and how it left that
     reverted: set[_Place] = set()
     redone: dict[_Place, int] = {}
 
@@ -229,8 +231,15 @@ def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place
             if row.scope == "rewind" and place in reverted:
                 continue
             flip(place, number)
-            flipped.setdefault((row.capture_id, place[1]), []).append(place)
-    return reverted, redone
+            revert = (row.capture_id, place[1])
+            flipped.setdefault(revert, []).append(place)
+            left_reverted.setdefault(revert, {})[place] = place in reverted
+    undone = {
+        revert
+        for revert, places in left_reverted.items()
+        if all((place in reverted) != was_reverted for place, was_reverted in places.items())
+    }
+    return reverted | undone, redone
 
 
 def _taken_back(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.domain.file_history.session_changes import SessionChanges
+from helix_desktop.domain.file_history.session_changes import RecordedChanges, SessionChanges
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
@@ -27,8 +27,8 @@ class ChangeActions(QObject):
     """A RevertSelection."""
     hunk_revert_requested = Signal(object, int)
     """The FileRow of one capture, and the number (from 0) of a hunk of its diff."""
-    redo_requested = Signal(str)
-    """The capture that was taken back."""
+    redo_requested = Signal(str, tuple)
+    """The capture that was taken back, and the paths to redo; none: all."""
     editor_requested = Signal(str)
     patch_requested = Signal(object)
     """A RevertSelection."""
@@ -68,20 +68,22 @@ class ChangeActions(QObject):
             self._redo(entry)
 
     def _redo(self, entry: Entry) -> None:
-        """Ask to do again what was taken back: of a turn what the last revert of it took back."""
+        """Ask to do again what was taken back: of several captures what the last revert of them took back."""
         file = file_of(entry)
+        paths = file.paths if file is not None else ()
         ids = agent_capture_ids(entry.captures)
+        if len(ids) == 1:
+            self.redo_requested.emit(ids[0], paths)
+            return
         reverts = [
             capture.capture_id
             for capture in (self.changes.captures if self.changes is not None else ())
             if capture.source == "revert"
-            and not capture.is_reverted
             and not set(ids).isdisjoint(capture.reverts)
+            and _has_standing(capture, paths)
         ]
-        if file is not None and len(ids) == 1:
-            self.redo_requested.emit(ids[0])
-        elif reverts:
-            self.redo_requested.emit(reverts[-1])
+        if reverts:
+            self.redo_requested.emit(reverts[-1], paths)
 
     def revert_hunk(self, hunk: int) -> None:
         """Ask to take back a hunk of the selected file, by its number (from 0)."""
@@ -99,6 +101,12 @@ class ChangeActions(QObject):
         """Ask for the patch of what is selected."""
         if self.entry is not None:
             self.patch_requested.emit(self.entry.selection)
+
+
+def _has_standing(capture: RecordedChanges, paths: tuple[str, ...]) -> bool:
+    """Return True if a capture changed one of these paths (none: any), and that was not taken back."""
+    standing = {change.path for change in capture.changes} - set(capture.reverted)
+    return bool(standing.intersection(paths) if paths else standing)
 
 
 def _rows(entry: Entry) -> tuple[FileRow, ...]:

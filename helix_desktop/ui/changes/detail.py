@@ -83,7 +83,7 @@ class ChangeDetail(Themed, QWidget):
         self.entry: Entry | None = None
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
-        self._place: tuple[str, Contents, bool] | None = None
+        self._place: tuple[str, Contents, tuple[bool, bool]] | None = None
         self._build_parts()
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
         self.summary = SelectableText("", 13, "muted")
@@ -119,7 +119,8 @@ class ChangeDetail(Themed, QWidget):
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
         file = file_of(entry)
-        place = (file.key, file.contents, _can_revert_hunks(file)) if file is not None else None
+        hunks = (_can_revert_hunks(file), is_redoable(file)) if file is not None else (False, False)
+        place = (file.key, file.contents, hunks) if file is not None else None
         if place is None or place != self._place:
             self.has_diff = False
         self._place, self.entry = place, entry
@@ -139,7 +140,7 @@ class ChangeDetail(Themed, QWidget):
     def show_diff(self, row: FileRow, diff: FileDiff) -> None:
         """Show the diff of the selected file."""
         self.has_diff = True
-        self.diff.show_diff(diff, row.path, can_revert_hunks=_can_revert_hunks(row))
+        self.diff.show_diff(diff, row.path, can_revert_hunks=_can_revert_hunks(row), is_redo=is_redoable(row))
         self.body.setCurrentWidget(self.diff)
 
     def show_text(self, text: str) -> None:

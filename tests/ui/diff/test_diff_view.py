@@ -55,6 +55,16 @@ def test_keys_go_from_change_to_change_and_a_screen_reader_can_read_them(view: D
     assert _words(view) == "Line 20 removed: line 20"
 
 
+def test_to_revert_a_part_of_a_revert_is_a_redo(view: DiffView) -> None:
+    def verbs() -> set[tuple[str, str]]:
+        heads = view.findChildren(PushButton, "revert-hunk")
+        return {(head.text(), head.toolTip()) for head in heads if head.isVisible()}
+
+    assert verbs() == {("Revert", "Revert this change")}
+    view.show_diff(diff_contents(_BEFORE, _AFTER), "a/list.txt", can_revert_hunks=True, is_redo=True)
+    assert verbs() == {("Redo", "Redo this change")}
+
+
 def test_a_fold_opens_on_a_click(view: DiffView) -> None:
     rows = len(view.text.rows)
     fold = next(fold for fold in view.findChildren(CollapsedRow) if fold.text() == "16 unchanged lines")

@@ -62,9 +62,14 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Return the rows on screen."""
         return self._rows
 
-    def show_diff(self, diff: FileDiff | None, path: str, *, can_revert: bool = False) -> None:
-        """Show a diff of texts from its beginning on; `path` gives the colors of its code."""
-        self._diff, self._can_revert = diff or _EMPTY, can_revert
+    def show_diff(
+        self, diff: FileDiff | None, path: str, *, can_revert: bool = False, is_redo: bool = False
+    ) -> None:
+        """Show a diff of texts from its beginning on; `path` gives the colors of its code.
+
+        `can_revert` gives each hunk a head; `is_redo` says that to revert one is a redo.
+        """
+        self._diff, self._can_revert, self._heads.is_redo = diff or _EMPTY, can_revert, is_redo
         self._opened, self._current = set(), 0
         self._widths = _line_widths(self._diff)
         self._columns = max((width for widths in self._widths for width, _ in widths), default=0)

@@ -72,22 +72,33 @@ class HunkHead(Themed, QWidget):
         self._number = 0
         self._place = TextLine("", 12, role="muted")
         self.revert = PushButton(tr("Revert"), "link", "undo-2", px=13, name="revert-hunk")
-        self.revert.setToolTip(tr("Revert this change"))
         self.revert.clicked.connect(lambda: self.revert_requested.emit(self._number))
         row = QHBoxLayout(self)
         row.setContentsMargins(scaled(_PAD), 0, scaled(6), 0)
         row.addWidget(self._place, 1)
         row.addWidget(self.revert)
 
-    def show_hunk(self, number: int, hunk: Hunk) -> None:
-        """Stand above another hunk; `number` counts them from 0."""
+    def show_hunk(self, number: int, hunk: Hunk, *, is_redo: bool) -> None:
+        """Stand above another hunk; `number` counts them from 0. `is_redo`: to revert it is a redo."""
         self._number, place = number, lines_of(hunk)
         self._place.set_text(place)
-        self.revert.setAccessibleName(tr("Revert change {number}, {lines}", number=number + 1, lines=place))
+        self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
+        self.revert.set_icon("redo-2" if is_redo else "undo-2")
+        self.revert.setToolTip(hunk_verb(is_redo=is_redo))
+        self.revert.setAccessibleName(
+            tr("Redo change {number}, {lines}", number=number + 1, lines=place)
+            if is_redo
+            else tr("Revert change {number}, {lines}", number=number + 1, lines=place)
+        )
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.no_line))
+
+
+def hunk_verb(*, is_redo: bool) -> str:
+    """Return what the button of a hunk does."""
+    return tr("Redo this change") if is_redo else tr("Revert this change")
 
 
 def lines_of(hunk: Hunk) -> str:
@@ -112,6 +123,8 @@ class RowHeads(QObject):
     def __init__(self, viewport: QWidget) -> None:
         super().__init__(viewport)
         self._viewport = viewport
+        self.is_redo = False
+        """Whether to revert a hunk is a redo."""
         self._in_sight: dict[tuple[str, int], CollapsedRow | HunkHead] = {}
         self._free: dict[str, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
 
@@ -151,7 +164,7 @@ class RowHeads(QObject):
         if isinstance(widget, CollapsedRow):
             widget.show_range(row_range)
         else:
-            widget.show_hunk(row_range.hunk, diff.hunks[row_range.hunk])
+            widget.show_hunk(row_range.hunk, diff.hunks[row_range.hunk], is_redo=self.is_redo)
         return widget
 
     def _make(self, row_range: RowRange, theme: Theme) -> CollapsedRow | HunkHead:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.diff.canvas import DiffCanvas
-from helix_desktop.ui.design.diff.row_heads import lines_of
+from helix_desktop.ui.design.diff.row_heads import hunk_verb, lines_of
 from helix_desktop.ui.design.diff.search import DiffSearch
 from helix_desktop.ui.design.diff.selection import END, DiffSelection, Side, line_on_side
 from helix_desktop.ui.design.viewer.paged_content import Match
@@ -57,9 +57,11 @@ class DiffText(DiffCanvas):
         """Return the row that the keyboard is on."""
         return self._current
 
-    def show_diff(self, diff: FileDiff | None, path: str, *, can_revert: bool = False) -> None:
+    def show_diff(
+        self, diff: FileDiff | None, path: str, *, can_revert: bool = False, is_redo: bool = False
+    ) -> None:
         """Show a diff of texts with its first change in sight; of long lines, what differs first."""
-        super().show_diff(diff, path, can_revert=can_revert)
+        super().show_diff(diff, path, can_revert=can_revert, is_redo=is_redo)
         self._show_first_change()
         self._show_words_at(0)
         self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
@@ -305,7 +307,8 @@ class DiffText(DiffCanvas):
         if self._can_revert and (row_range.is_hunk or row_range.kind == "head"):
             hunk = row_range.hunk
             menu.addSeparator()
-            menu.addAction(tr("Revert this change"), lambda: self.hunk_revert_requested.emit(hunk))
+            verb = hunk_verb(is_redo=self._heads.is_redo)
+            menu.addAction(verb, lambda: self.hunk_revert_requested.emit(hunk))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(event.globalPos())
 

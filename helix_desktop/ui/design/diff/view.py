@@ -74,16 +74,23 @@ class DiffView(Themed, QWidget):
         """Return what is shown."""
         return self._diff
 
-    def show_diff(self, diff: FileDiff | None, path: str = "", *, can_revert_hunks: bool = False) -> None:
+    def show_diff(
+        self,
+        diff: FileDiff | None,
+        path: str = "",
+        *,
+        can_revert_hunks: bool = False,
+        is_redo: bool = False,
+    ) -> None:
         """Show a diff from its beginning on (None: nothing); `path` is its name, which gives its colors.
 
-        `can_revert_hunks` gives each hunk a head with a Revert button.
+        `can_revert_hunks` gives each hunk a head with a Revert button, which is called Redo if `is_redo`.
         """
         self._diff = diff
         if self.find_bar.isVisibleTo(self):
             self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
-        self.text.show_diff(diff if is_text else None, path, can_revert=can_revert_hunks)
+        self.text.show_diff(diff if is_text else None, path, can_revert=can_revert_hunks, is_redo=is_redo)
         for part in (self._bar, self._line):
             part.setVisible(is_text)
         self._choose_layout()

@@ -47,7 +47,7 @@ class ChangesController(QObject):
         actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
         actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
         actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
-        actions.redo_requested.connect(lambda capture_id: start(self._redo(capture_id), "redo"))
+        actions.redo_requested.connect(lambda *what: start(self._redo(*what), "redo"))
         actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
@@ -73,9 +73,9 @@ class ChangesController(QObject):
     async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
         await self._revert(RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk"))
 
-    async def _redo(self, capture_id: str) -> None:
-        """Do again what was taken back of a capture, or by one."""
-        await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id))
+    async def _redo(self, capture_id: str, paths: Sequence[str]) -> None:
+        """Do again what was taken back of a capture, or by one: of these paths, or (none named) of all."""
+        await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id, paths))
 
     async def _undo(self, done: RevertOutcome) -> None:
         await self._carry_out(

@@ -109,6 +109,39 @@ async def test_one_file_of_a_turn_is_taken_back_alone() -> None:
     assert statuses(changes) == {"a.txt": "open", "b.txt": "reverted"}
 
 
+async def test_a_revert_whose_file_was_redone_from_its_step_is_undone_and_can_be_made_again() -> None:
+    rig = await started([writes(a_txt="1\n", b_txt="2\n")])
+    session_id = rig.conversation.session.id
+    (edit,) = (row.capture_id for row in (await session_changes(rig)).captures)
+
+    async def redo(capture_id: str, *paths: str) -> tuple[bool, ...]:
+        """Redo, and return of each capture whether all of it is taken back."""
+        plan = await changes_of(rig).plan_redo(session_id, capture_id, paths)
+        assert await changes_of(rig).revert(session_id, plan, {}) is not None, "there was something to do"
+        return tuple(row.is_reverted for row in (await session_changes(rig)).captures)
+
+    for path in ("a.txt", "b.txt"):
+        await revert(rig, RevertSelection((edit,), (path,), scope="file"))
+    of_a = (await session_changes(rig)).captures[1].capture_id
+    assert await redo(edit, "a.txt") == (False, True, False, False), "the revert is undone, too"
+    assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"1\n", b"b\n"), "one file alone"
+    again = (await changes_of(rig).plan(session_id, RevertSelection((of_a,), scope="redo"))).files
+    assert not again, "it offers no redo that has nothing to do"
+
+    assert await redo(of_a) == (True, False, False, True, False), "made again"
+    assert rig.files.read("a.txt") == b"one\ntwo\n"
+    assert (await redo(of_a))[1], "and undone again"
+    assert rig.files.read("a.txt") == b"1\n"
+
+    of_b = (await session_changes(rig)).captures[2].capture_id
+    only_hunk = await changes_of(rig).plan(session_id, RevertSelection((of_b,), ("b.txt",), hunks=(0,)))
+    assert only_hunk.scope == "redo", "to revert all of a revert is a redo, however it is chosen"
+    assert await changes_of(rig).revert(session_id, only_hunk, {}) is not None
+    assert rig.files.read("b.txt") == b"2\n"
+    assert [row.is_reverted for row in (await session_changes(rig)).captures[:3]] == [False, True, True]
+    await rig.assert_consistent()
+
+
 async def test_a_rewind_leaves_what_the_user_changed_and_what_was_before_the_event() -> None:
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n"), writes(c_txt="c\n")])
     rig.files.write("user.txt", b"mine\n")
