@@ -96,8 +96,11 @@ async def _check_a_pin(rig: WindowRig) -> None:
     assert rig.conversation.window.measure()[0] == before
     *_, former, unpinned = [row for row in rig.rows(DividerRow) if row.kind == "pin"]
     assert (action_names(former), action_names(unpinned)) == (("show",), ("show", "undo"))
+    assert (former.is_undone, unpinned.is_undone) == (True, False)
     press_action(rig.chat.view, unpinned, "undo")
     await until(lambda: card(rig, "part0.txt").badge == "pinned", "pinned again")
+    pins = [row.is_undone for row in rig.rows(DividerRow) if row.kind == "pin"]
+    assert pins == [False, True, False], "it is pinned, as the first line says, too"
 
     press_action(rig.chat.view, card(rig, "part0.txt"), "unpin")
     await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")

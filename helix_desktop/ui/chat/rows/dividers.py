@@ -85,7 +85,7 @@ class Dividers:
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._topics: set[str] = set()  # that have a row
         self._forms: dict[int, FormChosen] = {}  # by the seq of their event
-        self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
+        self._pins: dict[int, Pinned | Unpinned] = {}  # by the seq of their event
         self._mode: PermissionMode = "ask"
         self._mode_before: PermissionMode | None = None  # the mode changes since the last message
         self._mode_key: RowKey | None = None  # of their row
@@ -118,7 +118,7 @@ class Dividers:
         if isinstance(recorded.event, FormChosen):
             self._forms[recorded.seq] = recorded.event
         if isinstance(recorded.event, Pinned | Unpinned):
-            self._pins[recorded.event.target] = recorded.seq
+            self._pins[recorded.seq] = recorded.event
         return row
 
     def end_mode_changes(self, event: Event) -> None:
@@ -154,15 +154,19 @@ class Dividers:
         rows: list[DividerRow] = []
         rewrites, around = transcript.rewrites, covers_around(transcript)
         names = _cover_names(set(around.values()), transcript)
-        pins = {seq: target for target, seq in self._pins.items()}
+        newest_pins = {pin.target: seq for seq, pin in self._pins.items()}
         for seq, row in self._rows.items():
             undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
             undone = undone and not rewrites.replaced_by(seq)
             actions: list[ButtonAction] = [
                 action for action in row.actions if not isinstance(action, Undo | Redo | Pin | Unpin)
             ]
-            if seq in pins:
-                actions.append(Unpin(pins[seq]) if pins[seq] in rewrites.pinned else Pin(pins[seq]))
+            if seq in self._pins:
+                target = self._pins[seq].target
+                newest = newest_pins[target]
+                undone = type(self._pins[newest]) is not type(self._pins[seq])
+                if seq == newest:
+                    actions.append(Unpin(target) if target in rewrites.pinned else Pin(target))
             inside = names[around[seq]] if seq in around else ""
             if transcript.can_undo(seq) and not inside:
                 actions.append(Undo(seq))

@@ -218,11 +218,14 @@ def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulato
         if isinstance(recorded.event, ObservationsMade | Pinned | Unpinned):
             assert dividers[recorded.seq].is_quiet
             target = getattr(recorded.event, "target", 0)
-            is_newest = bool(target) and recorded.seq == max(
-                at.seq
+            newest = [
+                at
                 for at in simulator.log
                 if isinstance(at.event, Pinned | Unpinned) and at.event.target == target
-            )
+            ][-1:]
+            is_newest = newest == [recorded]
+            is_reversed = bool(newest) and type(newest[0].event) is not type(recorded.event)
+            assert dividers[recorded.seq].is_undone == is_reversed
             assert "redo" not in action_names(dividers[recorded.seq])
             assert ("undo" in action_names(dividers[recorded.seq])) == is_newest
             assert (ShowInChat(target) in dividers[recorded.seq].actions) == bool(target)
