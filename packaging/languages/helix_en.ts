@@ -9264,11 +9264,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/compare_data.py" />
-            <source>Handover of “{title}”</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/handover/compare_data.py" />
             <source>Items can be put back into the active handover only. Choose it under After.</source>
             <translation type="unfinished" />
         </message>
@@ -9341,6 +9336,14 @@
             <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
             <source>Undo</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_presenter.py" />
+            <source>Undone. %n items are still put back.</source>
+            <translation>
+                <numerusform>Undone. %n item is still put back.</numerusform>
+                <numerusform>Undone. %n items are still put back.</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/compare_presenter.py" />
@@ -22778,22 +22781,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <location filename="../../helix_desktop/words/handover_titles.py" />
             <source>Handover of “{title}”</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <location filename="../../helix_desktop/words/handover_titles.py" />
             <source>Handover {number}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <location filename="../../helix_desktop/words/handover_titles.py" />
             <source>Handover {number}, edited</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <location filename="../../helix_desktop/words/handover_titles.py" />
             <source>Handover {number}, run again</source>
             <translation type="unfinished" />
         </message>
@@ -23488,6 +23491,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>{share} of {size}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/handover_titles.py" />
+            <source>{title} ({count})</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping, Sequence
 
 import msgspec
@@ -21,6 +22,8 @@ from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
 
+_CITED = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]")
+_TYPED_BEHIND = re.compile(_CITED.pattern + r"(?=\s*[^\s.])")
 _WHAT = _text("The edited handover can't be read.")
 
 
@@ -83,9 +86,16 @@ def from_fields(fields: Mapping[str, str], valid_seqs: frozenset[int]) -> tuple[
 def _add_line(sentences: list[str], line: str) -> None:
     """Add a line: another sentence, or more of the one before where it is indented."""
     if sentences and line[0].isspace() and not parse_bullet(line):
-        sentences[-1] += f" {line.strip()}"
+        sentences[-1] = _with_sources_last(f"{sentences[-1]} {line.strip()}")
     else:
-        sentences.append(parse_bullet(line) or line.strip())
+        sentences.append(_with_sources_last(parse_bullet(line) or line.strip()))
+
+
+def _with_sources_last(sentence: str) -> str:
+    """Move sources that the user typed more behind to the end, where they are read."""
+    if not _TYPED_BEHIND.search(sentence):
+        return sentence
+    return f"{_CITED.sub('', sentence).strip()} [{', '.join(_CITED.findall(sentence))}]"
 
 
 def _parsed(texts: Mapping[str, Sequence[str]], valid_seqs: frozenset[int]) -> tuple[Section, ...]:

@@ -16,8 +16,7 @@ from helix_desktop.context.summaries.compare_handovers import (
 )
 from helix_desktop.domain.events.summary import Section
 from helix_desktop.ui.timeline.card_data import PREVIEW
-from helix_desktop.ui.timeline.card_texts import handover_number, handover_title
-from helix_desktop.words.sessions import session_title
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Compare handovers")
@@ -67,7 +66,7 @@ def compared_counts(sections: Sequence[ComparedSection]) -> str:
 
 def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
     """Return what can be compared: the handover as it would be now, all others from the newest, nothing."""
-    titles = handover_titles(transcript)
+    titles = handover_titles(transcript.rewrites.handovers)
     choices = [HandoverChoice(seq, _choice_text(transcript, seq, title)) for seq, title in titles.items()]
     preview = HandoverChoice(PREVIEW, tr("As it would be now"))
     return [preview, *reversed(choices), HandoverChoice(NOTHING, tr("Nothing"))]
@@ -112,20 +111,6 @@ def _refusal(transcript: Transcript, after: int) -> str:
     if active[1].origin:
         return tr("Nothing can be put back here: this handover is of another session.")
     return ""
-
-
-def handover_titles(transcript: Transcript) -> dict[int, str]:
-    """Return what the handovers are called, by their events, the oldest first."""
-    titles, handovers = {}, transcript.rewrites.handovers
-    for seq, handover in handovers.items():
-        titles[seq] = handover_title(
-            handover_number(handovers, seq),
-            is_revision=bool(handover.revises),
-            is_repeat=bool(handover.replaces),
-        )
-        if handover.origin:
-            titles[seq] = tr("Handover of “{title}”", title=session_title(handover.origin_title))
-    return titles
 
 
 def _choice_text(transcript: Transcript, seq: int, title: str) -> str:

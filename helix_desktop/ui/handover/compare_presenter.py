@@ -38,7 +38,7 @@ class ComparePresenter:
         self._pair = (0, 0)
         self._preview: tuple[Section, ...] | None = None  # None: not read since the log went on
         self._is_open = True
-        self._revision = 0  # what was put back last, 0: nothing that could be undone here
+        self._revisions: list[int] = []  # made by what was put back here, and not undone here; newest last
         self.dialog = CompareDialog(parent)
         self.dialog.pair_requested.connect(self._choose)
         self.dialog.put_back_requested.connect(
@@ -95,12 +95,15 @@ class ComparePresenter:
             return
         active = self._conversation.session.transcript.window.handover
         if active is not None and self._is_open:
-            self._revision, self._pair = active[0], (before, active[0])
+            self._revisions.append(active[0])
+            self._pair = (before, active[0])
             self._show()
             self.dialog.show_notice(tr("Put back into {section}.", section=title), has_undo=True)
 
     async def _undo(self) -> None:
-        before, revision = self._pair[0], self._revision
+        if not self._revisions:
+            return  # clicked twice
+        before, revision = self._pair[0], self._revisions.pop()
         handover = self._conversation.session.transcript.rewrites.handovers[revision]
         try:
             await self._conversation.window.undo(revision)
@@ -110,5 +113,12 @@ class ComparePresenter:
         if self._is_open:
             self._pair = (before, handover.revises)
             self._show()
-            self.dialog.show_notice(tr("Undone. The handover is as it was."))
-            self.dialog.close_button.setFocus()
+            left = len(self._revisions)
+            self.dialog.show_notice(
+                tr.plural(left, "Undone. %n item is still put back.", "Undone. %n items are still put back.")
+                if left
+                else tr("Undone. The handover is as it was."),
+                has_undo=bool(left),
+            )
+            if not left:
+                self.dialog.close_button.setFocus()

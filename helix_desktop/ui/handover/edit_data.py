@@ -10,7 +10,7 @@ from helix_desktop.agent.window.handover_draft import RevisionDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover_revision import editable_sections, to_fields
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.ui.handover.compare_data import handover_titles
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_token_count, format_token_difference
 from helix_desktop.words.summary_coverage import MissingText, added_text, coverage_text
 from helix_desktop.words.translation import Translator
@@ -55,7 +55,7 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
         reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, "redo", seq, tr("Redo"))
     if active is not None and active[0] != seq:
-        title = handover_titles(transcript)[active[0]]
+        title = handover_titles(transcript.rewrites.handovers)[active[0]]
         reason = tr(
             "“{title}” replaces this one in the context, so only that one can be edited.", title=title
         )

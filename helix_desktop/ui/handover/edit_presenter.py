@@ -16,7 +16,6 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.compare_data import handover_titles
 from helix_desktop.ui.handover.edit_data import (
     EditRefusal,
     edit_refusal,
@@ -24,6 +23,7 @@ from helix_desktop.ui.handover.edit_data import (
     revision_check,
 )
 from helix_desktop.ui.handover.edit_dialog import EditDialog
+from helix_desktop.words.handover_titles import handover_titles
 
 
 class EditPresenter:
@@ -61,7 +61,8 @@ class EditPresenter:
         if not self._is_open:
             return
         self._draft, transcript = draft, self._conversation.session.transcript
-        self.dialog.show_handover(handover_titles(transcript)[seq], edited_fields(draft))
+        titles = handover_titles(transcript.rewrites.handovers)
+        self.dialog.show_handover(titles[seq], edited_fields(draft))
         self._show_check(draft, draft.handover)
         self.dialog.show_refusal(edit_refusal(transcript, seq))
 

@@ -20,7 +20,6 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.compare_data import handover_titles
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import (
     WHOLE_CONVERSATION,
@@ -30,6 +29,7 @@ from helix_desktop.ui.handover.dialog_data import (
     whole_range,
 )
 from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import writer_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
@@ -59,7 +59,7 @@ class HandoverPresenter:
         self._conversation, self._async_actions = conversation, async_actions
         self._handovers, self._repeated_seq = conversation.handovers, rerun_seq
         self._scope = self._handovers.rerun(rerun_seq) if rerun_seq else self._handovers.proposed
-        titles = handover_titles(conversation.session.transcript)
+        titles = handover_titles(conversation.session.transcript.rewrites.handovers)
         self.dialog = HandoverDialog(parent, titles.get(rerun_seq, ""))
         self._start_session = start_session
         self._draft: HandoverDraft | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -252,7 +253,8 @@ class RewriteController(QObject):
         dialog.source_clicked.connect(dialog.accept)
         dialog.source_clicked.connect(self._session_controller.views.timeline.source_clicked)
         try:
-            await self.compare_presenter.run(seq)
+            with self._reveal_new_handover(conversation):
+                await self.compare_presenter.run(seq)
         finally:
             self.compare_presenter = None
 
@@ -276,7 +278,8 @@ class RewriteController(QObject):
 
         dialog.source_clicked.connect(show_source)
         try:
-            await self.edit_presenter.run(seq)
+            with self._reveal_new_handover(conversation):
+                await self.edit_presenter.run(seq)
         finally:
             self.edit_presenter = None
 
@@ -320,9 +323,20 @@ class RewriteController(QObject):
         self.handover_presenter.dialog.focus_input.setText(focus)
         self._window.banners.remove(REFUSED_COMPACTION)
         try:
-            await self.handover_presenter.run(upto)
+            with self._reveal_new_handover(conversation):
+                await self.handover_presenter.run(upto)
         finally:
             self.handover_presenter = None
+
+    @contextmanager
+    def _reveal_new_handover(self, conversation: Conversation) -> Iterator[None]:
+        """Bring the card of a handover that a dialog made into sight: it stands above the one it is of."""
+        former = conversation.session.transcript.window.handover
+        yield
+        active = conversation.session.transcript.window.handover
+        is_shown = conversation is self._session_controller.conversation and self._window.page() == "timeline"
+        if is_shown and active is not None and active != former:
+            self._session_controller.reveal(active[0])
 
     def _cancel(self, job: str) -> None:
         if job == "observation":

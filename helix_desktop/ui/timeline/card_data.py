@@ -49,7 +49,7 @@ class HandoverCard:
 
     seq: int
     at_ms: int
-    number: int
+    title: str
     before: int
     after: int
     messages: str
@@ -80,7 +80,6 @@ class HandoverCard:
     coverage: str = ""  # how much of what it covers it names, as text
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     is_revision: bool = False  # the user changed one that had been made
-    is_repeat: bool = False  # it was written again, in place of another one
     replaced_by: str = ""  # the handover that was written in its place
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FoldCard,
@@ -29,7 +29,6 @@ from helix_desktop.words.rewrite_explanations import (
     explain_summarized,
 )
 from helix_desktop.words.rewrites import masked_contents_text
-from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -49,10 +48,8 @@ def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
 def card_title(card: TimelineCard) -> str:
     """Return what a card is called."""
     match card:
-        case HandoverCard(origin=origin) if origin:
-            title = tr("Handover of “{title}”", title=session_title(card.origin_title))
         case HandoverCard():
-            title = handover_title(card.number, is_revision=card.is_revision, is_repeat=card.is_repeat)
+            title = card.title
         case FoldCard():
             title = _fold_title(card)
         case ObservationsCard():
@@ -70,28 +67,6 @@ def card_title(card: TimelineCard) -> str:
         case _:
             title = translate(card.what)
     return title
-
-
-def handover_number(handovers: Mapping[int, HandoverMade], seq: int) -> int:
-    """Return the number of a handover; one that was edited or written again has that of the first text."""
-    handover = handovers[seq]
-    first = handover.revises or min(handover.replaces, default=0)
-    if first in handovers:
-        return handover_number(handovers, first)
-    return sum(1 for other in _first_texts(handovers) if other <= seq)
-
-
-def _first_texts(handovers: Mapping[int, HandoverMade]) -> Iterator[int]:
-    return (seq for seq, handover in handovers.items() if not (handover.revises or handover.replaces))
-
-
-def handover_title(number: int, *, is_revision: bool = False, is_repeat: bool = False) -> str:
-    """Return what a handover of this session is called."""
-    if is_repeat:
-        return tr("Handover {number}, run again", number=number)
-    if is_revision:
-        return tr("Handover {number}, edited", number=number)
-    return tr("Handover {number}", number=number)
 
 
 def _undo_title(card: UndoCard) -> str:

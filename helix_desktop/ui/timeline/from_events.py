@@ -50,9 +50,10 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
 )
-from helix_desktop.ui.timeline.card_texts import card_title, handover_number
+from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
@@ -102,6 +103,7 @@ class _CardReducer:
         self._transcript, self._gauge_ratio = transcript, gauge_ratio
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
+        self._handover_titles = handover_titles(transcript.rewrites.handovers)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
@@ -175,8 +177,7 @@ class _CardReducer:
         number = self._numbers[type(event)]
         match event:
             case HandoverMade():
-                number = handover_number(self._transcript.rewrites.handovers, recorded.seq)
-                return _handover(recorded, event, number, self._transcript)
+                return _handover(recorded, event, self._handover_titles[recorded.seq], self._transcript)
             case FoldMade():
                 return _fold(recorded, event, number, self._transcript, self._ratio(recorded.seq))
             case ObservationsMade():
@@ -342,12 +343,12 @@ class _CardReducer:
 
 
 def _handover(
-    recorded: RecordedEvent, event: HandoverMade, number: int, transcript: Transcript
+    recorded: RecordedEvent, event: HandoverMade, title: str, transcript: Transcript
 ) -> HandoverCard:
     return HandoverCard(
         seq=recorded.seq,
         at_ms=recorded.at,
-        number=number,
+        title=title,
         before=event.before,
         after=event.after,
         messages=translate(handover_counts(transcript, event).text),
@@ -377,7 +378,6 @@ def _handover(
         coverage=coverage_text(event.coverage),
         missing=added_text(event.coverage),
         is_revision=bool(event.revises),
-        is_repeat=bool(event.replaces),
     )
 
 

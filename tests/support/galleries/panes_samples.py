@@ -248,7 +248,7 @@ cached    9f3ac21e  6b86b273  d4735e3a"""
 def handover_card(number: int, seq: int, undone: bool = False, **changes: object) -> HandoverCard:
     """A handover of a session that works on a renderer."""
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "before": 21_300,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "title": f"Handover {number}", "before": 21_300,
         "after": 8_400,
         "messages": "46 messages", "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
         "sections": _SECTIONS, "ledger": _LEDGER,

@@ -21,10 +21,12 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.actions import CompactUpTo, button_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.session.rewrite_controller import last_change
+from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -277,6 +279,11 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     await _closed(rig)
 
 
+def _is_in_sight(timeline: Timeline, seq: int) -> bool:
+    card = timeline.card_widget(seq)
+    return card is not None and not card.visibleRegion().isEmpty()
+
+
 def _hit_names(rig: WindowRig) -> list[str]:
     """Return what can be clicked in the divider of the newest handover."""
     row = next(row for row in reversed(rig.rows(DividerRow)) if row.kind == "handover")
@@ -312,8 +319,11 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await handovers.commit(await handovers.proposed.draft())
     await rig.run_turn("And then?")
     draft = await handovers.proposed.draft()
-    head = "## Technical Details\n"
-    await handovers.commit(draft, draft.text.replace(f"{head}- Words about it.", f"{head}- All new!"))
+    text = draft.text
+    for head in ("## Technical Details\n", "## TODO Items\n"):
+        assert f"{head}- Words about it." in text
+        text = text.replace(f"{head}- Words about it.", f"{head}- All new!")
+    await handovers.commit(draft, text)
     first, second = rig.conversation.session.transcript.rewrites.handovers
     rig.window.show_page("timeline")
     timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
@@ -333,9 +343,18 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await until(dialog.undo_button.isVisible, "it is back")
     revised = rig.events(HandoverMade)[-1]
     assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
+    once = dialog.after_box.currentData()
+    press(dialog, "put_back")
+    await until(lambda: dialog.after_box.currentData() > once, "the other one is back, too")
+    assert dialog.after_box.currentText().startswith("Handover 2, edited (2)")
     assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
     press(dialog, "undo")
-    await until(lambda: dialog.after_box.currentData() == second, "undone")
+    await until(lambda: dialog.after_box.currentData() == once, "the last one is undone")
+    assert dialog.notice.text() == "Undone. 1 item is still put back."
+    press(dialog, "undo")
+    await until(lambda: dialog.after_box.currentData() == second, "both are undone")
+    assert dialog.notice.text() == "Undone. The handover is as it was."
+    assert not dialog.undo_button.isVisible()
     active = rig.conversation.session.transcript.window.handover
     assert active is not None
     assert active[0] == second
@@ -393,6 +412,8 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     press(dialog, "cancel")
     dialog.sections[1].editor.setPlainText("My own words [e4]")
     await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
+    (cards,) = rig.views.timeline.findChildren(FocusableScrollArea)
+    cards.verticalScrollBar().setValue(cards.verticalScrollBar().maximum())
     press(dialog, "save")
     await until(lambda: rewrites.edit_presenter is None, "saved")
     active = transcript.window.handover
@@ -403,6 +424,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert REFUSED_COMPACTION in rig.window.banners.banner_ids(), "the edited one stands in its place"
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
+    await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
     pill = "Part of Handover 1, edited"
     await until(lambda: pill in _pills(timeline.card_widget(count)), "the card says it too")
 

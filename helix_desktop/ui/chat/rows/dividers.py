@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -50,8 +50,8 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
-from helix_desktop.ui.timeline.card_texts import handover_number, handover_title
 from helix_desktop.words.file_changes import recorded_changes_text
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
@@ -181,19 +181,8 @@ class Dividers:
 
 def _cover_names(seqs: Iterable[int], transcript: Transcript) -> dict[int, str]:
     """Return what rewrites are called, inside which others stand."""
-    handovers = transcript.rewrites.handovers  # found among all rewrites: once for all names
-    return {seq: _cover_name(seq, handovers) for seq in seqs}
-
-
-def _cover_name(seq: int, handovers: Mapping[int, HandoverMade]) -> str:
-    if seq not in handovers:
-        return tr("a later note")
-    handover = handovers[seq]
-    return handover_title(
-        handover_number(handovers, seq),
-        is_revision=bool(handover.revises),
-        is_repeat=bool(handover.replaces),
-    )
+    titles = handover_titles(transcript.rewrites.handovers)
+    return {seq: titles.get(seq, tr("a later note")) for seq in seqs}
 
 
 def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float) -> DividerRow | None:

@@ -61,6 +61,7 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     UndoCard,
 )
+from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -351,7 +352,9 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
             assert card.is_undone == (not transcript.rewrites.is_active(card.seq))
         if isinstance(card, UndoCard):
             assert transcript.rewrites.is_undoable(card.target)
-    for kind in (HandoverCard, FoldCard, ObservationsCard):
+    titles = [card_title(card) for card in reversed(cards) if isinstance(card, HandoverCard)]
+    assert titles == [f"Handover {number}" for number in range(1, len(titles) + 1)]
+    for kind in (FoldCard, ObservationsCard):
         numbers = [card.number for card in reversed(cards) if isinstance(card, kind)]
         assert numbers == list(range(1, len(numbers) + 1))
 
