@@ -1904,13 +1904,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/view.py" />
-            <source>Not loaded</source>
+            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
+            <source>Not in the context of this session.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
-            <source>Not part of this session.</source>
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Not loaded</source>
             <translation type="unfinished" />
         </message>
         <message>

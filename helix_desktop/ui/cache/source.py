@@ -47,6 +47,7 @@ _SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so tha
 _FIRST_ROWS = 128  # that are shown before all are listed
 _MAX_HITS = 100  # in one part of a search
 _MAX_HANDOVERS = 6
+_ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
 _STORE_STATES = ("index", "in_trash")  # states that it lists by itself
 _STORED: tuple[CacheState, int] = ("stored", 0)
@@ -78,6 +79,7 @@ class WorkspaceCacheSource:
     def __init__(self, workspace: OpenWorkspace, conversation: Callable[[], Conversation | None]) -> None:
         self._workspace, self._conversation = workspace, conversation
         self._states: dict[str, tuple[CacheState, int]] = {}
+        self._session_digests: frozenset[bytes] = frozenset()
         self._stale_digests: dict[str, int] = {}
         self._hits: dict[str, ContentHit] = {}
         self._terms: tuple[str, ...] = ()
@@ -86,7 +88,7 @@ class WorkspaceCacheSource:
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         """Return the digests that pass, text aside, in the filter's order: 32 bytes each, joined."""
         self._hits = {}
-        await self._read_window()
+        await self._read_window(cache_filter)
         sort = cache_filter.sort
         order = (
             EntrySort("created", True)
@@ -110,12 +112,12 @@ class WorkspaceCacheSource:
         store, filters, text = self._workspace.store, _store_filter(cache_filter), cache_filter.text.strip()
         handovers: tuple[HandoverLink, ...] = ()
         if not cursor:
-            await self._read_window()
+            await self._read_window(cache_filter)
             self._hits, self._terms = {}, parse_query(text)
             by_hash = await self._by_hash(text.lower(), filters)
             if by_hash:
                 return CacheSearchResults(self._sort_entries(by_hash, cache_filter))
-            handovers = await self._handovers(text)
+            handovers = await self._handovers(cache_filter)
         deadline = monotonic() + _SEARCH_PART_S
         # An index holds the names of everything: it would be found by nearly any word.
         kinds = filters.kinds or ("output", "argument")
@@ -143,7 +145,8 @@ class WorkspaceCacheSource:
         """Return the sessions by id and title, last updated first."""
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
-    async def _read_window(self) -> None:
+    async def _read_window(self, cache_filter: CacheFilter) -> None:
+        """Read where contents stand in the session's window and, for its filter, which ones its log names."""
         conversation = self._conversation()
         transcript = conversation.session.transcript if conversation is not None else None
         self._states = {}
@@ -151,6 +154,10 @@ class WorkspaceCacheSource:
             sees_images = conversation.model.images
             self._states = await asyncio.to_thread(content_states, transcript, sees_images=sees_images)
         self._stale_digests = dict(transcript.stale_digests) if transcript else {}
+        self._session_digests = frozenset()
+        if conversation is not None and cache_filter.session_only:
+            named = await self._workspace.store.retention.session_digests(conversation.session.id)
+            self._session_digests = frozenset(map(bytes.fromhex, named))
 
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
         if not (len(text) >= MIN_PREFIX // 2 and is_digest_prefix(text)):
@@ -158,8 +165,19 @@ class WorkspaceCacheSource:
         page = await self._workspace.store.page(limit=_MAX_HITS, prefix=text, entry_filter=filters)
         return list(page.entries)
 
-    async def _handovers(self, text: str) -> tuple[HandoverLink, ...]:
-        handovers = await self._workspace.store.search_handovers(text, _MAX_HANDOVERS)
+    async def _handovers(self, cache_filter: CacheFilter) -> tuple[HandoverLink, ...]:
+        """Return the newest handovers that hold the filter's words, of the session that it asks for."""
+        text, stored_by = cache_filter.text.strip(), cache_filter.entry_filter.session
+        is_narrowed = cache_filter.session_only or bool(stored_by)
+        found = await self._workspace.store.search_handovers(
+            text, _ALL_HANDOVERS if is_narrowed else _MAX_HANDOVERS
+        )
+        if cache_filter.session_only:
+            log_ends = self._log_ends()
+            found = tuple(handover for handover in found if handover.seq <= log_ends.get(handover.session, 0))
+        if stored_by:
+            found = tuple(handover for handover in found if handover.session == stored_by)
+        handovers = found[:_MAX_HANDOVERS]
         titles = dict(await self.sessions()) if handovers else {}
         return tuple(
             HandoverLink(
@@ -170,6 +188,14 @@ class WorkspaceCacheSource:
             )
             for handover in handovers
         )
+
+    def _log_ends(self) -> dict[str, int]:
+        """Return the sessions that the log on screen is made of, each up to which event."""
+        conversation = self._conversation()
+        if conversation is None:
+            return {}
+        transcript = conversation.session.transcript
+        return transcript.ancestors | {conversation.session.id: transcript.last_seq}
 
     def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
         """Found entries in the filter's order, those of another state or session left out."""
@@ -185,7 +211,7 @@ class WorkspaceCacheSource:
         states = {bytes.fromhex(digest): state for digest, state in self._states.items()}
         damaged = {bytes.fromhex(digest) for digest in self.damaged}
         if cache_filter.session_only:
-            parts = [raw for raw in parts if raw in states]
+            parts = [raw for raw in parts if raw in self._session_digests]
         if cache_filter.state == "damaged":
             parts = [raw for raw in parts if raw in damaged]
         elif cache_filter.state is not None and cache_filter.state not in _STORE_STATES:

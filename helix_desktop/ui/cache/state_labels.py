@@ -36,7 +36,7 @@ STATE_TIPS: dict[CacheState, TranslatableText] = {
     "noted": text("Replaced by a note. The agent can recall it."),
     "handed_over": text("Replaced by a handover. The agent can recall it."),
     "left_out": text("Removed to fit the context window. The agent can recall it."),
-    "stored": text("Not part of this session."),
+    "stored": text("Not in the context of this session."),
     "index": text("Lists what a note or summary replaced."),
     "damaged": text("Its bytes no longer match their SHA-256."),
     "in_trash": text("You can restore it."),
