@@ -1483,6 +1483,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <source>Adds them to the next message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <source>Age</source>
             <translation type="unfinished" />
@@ -2015,7 +2020,15 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <location filename="../../helix_desktop/ui/cache/recall/selection.py" />
+            <source>Recall %n entries</source>
+            <translation>
+                <numerusform>Recall %n entry</numerusform>
+                <numerusform>Recall %n entries</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/recall/selection.py" />
             <source>Recall %n entries into message</source>
             <translation>
                 <numerusform>Recall %n entry into message</numerusform>
@@ -2023,11 +2036,19 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
-            <source>Recall %n entries into message · ≈ {tokens}</source>
+            <location filename="../../helix_desktop/ui/cache/recall/selection.py" />
+            <source>Recall %n entries into message…</source>
             <translation>
-                <numerusform>Recall %n entry into message · ≈ {tokens}</numerusform>
-                <numerusform>Recall %n entries into message · ≈ {tokens}</numerusform>
+                <numerusform>Recall %n entry into message…</numerusform>
+                <numerusform>Recall %n entries into message…</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/recall/selection.py" />
+            <source>Recall %n entries…</source>
+            <translation>
+                <numerusform>Recall %n entry…</numerusform>
+                <numerusform>Recall %n entries…</numerusform>
             </translation>
         </message>
         <message>
@@ -2193,6 +2214,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <source>Save the exact bytes of each to a folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Save the exact bytes to a file</source>
             <translation type="unfinished" />
         </message>
@@ -2207,6 +2233,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Save to folder…</source>
             <translation type="unfinished" />
@@ -2400,6 +2427,14 @@
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <source>The first line, or in a search the line that was found</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>The first {some} of %n entries</source>
+            <translation>
+                <numerusform>The first {some} of %n entry</numerusform>
+                <numerusform>The first {some} of %n entries</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
@@ -2626,6 +2661,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <location filename="../../helix_desktop/ui/cache/recall/selection.py" />
             <location filename="../../helix_desktop/ui/session/recall.py" />
             <source>≈ {tokens}</source>
             <translation type="unfinished" />

@@ -11,14 +11,12 @@ from PySide6.QtGui import QGuiApplication
 from helix_desktop.domain.digest import bare_marker, marker
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
 from helix_desktop.ui.cache.preview.pane import Preview
+from helix_desktop.ui.cache.recall.part import RecallPart
+from helix_desktop.ui.cache.recall.selection import MAX_RECALLED, RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.words.translation import translate
-
-MAX_RECALLED = 20
-"""Contents that are recalled whole without a question."""
-
 
 _TABLE_COLUMNS: tuple[ColumnKey, ...] = (
     *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
@@ -33,8 +31,8 @@ class EntryActions(QObject):
     """
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
-    recall_part_requested = Signal(object, int, int)
-    """The user is to choose lines or matches of these; the first and last line selected (0, 0: none)."""
+    recall_part_requested = Signal(object, object)
+    """The user is to choose what of these to recall; the RecallPart to begin with."""
     context_requested = Signal(str)  # to be sent in full again, from where it stands in the session
     verify_requested = Signal(object)
     export_requested = Signal(str)
@@ -54,9 +52,19 @@ class EntryActions(QObject):
         super().__init__(table)
         self.table, self.preview, self.keys = table, preview, keys
         preview.recall_requested.connect(self.recall_requested)
+        preview.recall_all_requested.connect(self.recall_whole)
         preview.part_requested.connect(self.recall_part)
-        preview.verify_requested.connect(lambda digest: self.verify_requested.emit([digest]))
-        preview.export_requested.connect(self.export_requested)
+        preview.verify_requested.connect(self._verify_shown)
+        preview.export_requested.connect(self._export_shown)
+        for changed in (table.selectionModel().selectionChanged, table.model().dataChanged):
+            changed.connect(lambda *_: self._show_selection())
+
+    @property
+    def recall_selection(self) -> RecallSelection:
+        """Return how many of the selected contents can be recalled, and what they cost as far as known."""
+        count = self.count_of(is_readable)
+        sound = [row for row in self.table.selected_rows() if is_readable(row)]
+        return RecallSelection(count, sum(row.tokens for row in sound) if len(sound) == count else None)
 
     def recall(self) -> None:
         """Recall the selected lines of the preview, or all of each selected content."""
@@ -69,17 +77,33 @@ class EntryActions(QObject):
         """Ask which part of the selected contents to recall."""
         digests = self.digests_of(is_readable)
         if digests:
-            lines = self.preview.lines if digests == [self.preview.digest] else (0, 0)
-            self.recall_part_requested.emit(digests, *lines)
+            first, last = self.preview.lines if digests == [self.preview.digest] else (0, 0)
+            part = RecallPart("lines", first, last) if first else RecallPart("pattern")
+            self.recall_part_requested.emit(digests, part)
 
     def recall_whole(self) -> None:
         """Recall all of each selected content; of very many, ask first, which says what they cost."""
         digests = self.digests_of(is_readable)
         if len(digests) > MAX_RECALLED:
-            self.recall_part()
+            self.recall_part_requested.emit(digests, RecallPart())
             return
         for digest in digests:
             self.recall_requested.emit(digest, 0, 0)
+
+    def _show_selection(self) -> None:
+        """Let the buttons of the preview stand for all selected entries, as the keys do."""
+        several = self.table.selected_count() > 1
+        self.preview.show_selection(self.recall_selection if several else None)
+
+    def _verify_shown(self, digest: str) -> None:
+        several = self.table.selected_count() > 1
+        self.verify_requested.emit(self.table.selected_digests() if several else [digest])
+
+    def _export_shown(self, digest: str) -> None:
+        if self.table.selected_count() > 1:
+            self.export()
+        else:
+            self.export_requested.emit(digest)
 
     def count_of(self, suits: Callable[[CacheRow], bool]) -> int:
         """Return how many of the selected rows suit, as far as is known."""

@@ -14,7 +14,6 @@ from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
 from helix_desktop.ui.design.page_keys import native_key
-from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
@@ -72,7 +71,10 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), recall_key)
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
     else:
-        words = _recall_words(rows, sound) if sound > 1 else tr("Recall into message")
+        words = tr("Recall into message")
+        if sound > 1:
+            chosen = actions.recall_selection
+            words = " · ".join(filter(None, (chosen.words, chosen.cost)))
         _add(menu, "recall", words, actions.recall_whole, bool(sound), recall_key)
     _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), part_key)
     if single is not None:
@@ -108,20 +110,6 @@ def _why_not_in_context(row: CacheRow) -> str:
     if row.tool == "argument" and row.state not in reasons:
         return tr("It's an argument of a call. Recall it into the message, or undo the caching.")
     return reasons.get(row.state, "")
-
-
-def _recall_words(rows: Sequence[CacheRow], count: int) -> str:
-    """Return what recalling several contents is called, with what it costs as far as all are known."""
-    sound = [row for row in rows if is_readable(row)]
-    if len(sound) != count:
-        return tr.plural(count, "Recall %n entry into message", "Recall %n entries into message")
-    tokens = format_token_count(sum(row.tokens for row in sound))
-    return tr.plural(
-        count,
-        "Recall %n entry into message · ≈ {tokens}",
-        "Recall %n entries into message · ≈ {tokens}",
-        tokens=tokens,
-    )
 
 
 def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:

@@ -64,19 +64,19 @@ class RecallController(QObject):
             if workspace is self._session_controller.workspace:
                 self._session_controller.composer.attachments.add(attachment)
 
-    async def choose_part(self, digests: Sequence[str], first: int = 0, last: int = 0) -> None:
-        """Ask which part to recall, and let it go along with the next message. Raises HelixError."""
+    async def choose_part(self, digests: Sequence[str], part: RecallPart | None = None) -> None:
+        """Ask what to recall, first `part`, and let it go along with the next message. Raises HelixError."""
         workspace = self._session_controller.workspace
         if workspace is None or self.dialog is not None:
             return
-        digests = digests[:_MAX_CONTENTS]
-        part = RecallPart("lines", first, last) if first else RecallPart("pattern")
+        part = part or RecallPart("pattern")
         subject = await _subject(workspace, digests)
+        digests = digests[:_MAX_CONTENTS]
         dialog = self.dialog = RecallDialog(self._window, subject, part, has_lines=len(digests) == 1)
         dialog.part_changed.connect(lambda recall_part: self._start_search(workspace, digests, recall_part))
         retint(dialog, self._window.theme)
         self._found = None
-        if part.first:
+        if part.how != "pattern":
             self._start_search(workspace, digests, part)
         try:
             accepted = await exec_async(dialog)
@@ -157,6 +157,10 @@ def _sample(attachments: Sequence[Attachment]) -> list[str]:
 
 async def _subject(workspace: OpenWorkspace, digests: Sequence[str]) -> str:
     """Return what is recalled from, in words. Raises StoreError."""
+    if len(digests) > _MAX_CONTENTS:
+        return tr.plural(
+            len(digests), "The first {some} of %n entry", "The first {some} of %n entries", some=_MAX_CONTENTS
+        )
     if len(digests) > 1:
         return tr.plural(len(digests), "%n entry", "%n entries")
     entry = await workspace.store.entry(digests[0])

@@ -13,8 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.digest import marker
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.entry_actions import is_readable
+from helix_desktop.ui.cache.recall.part import RecallPart
 from helix_desktop.ui.cache.rows import CacheState, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.words.numbers import format_token_count
 from tests.support.galleries.panes_samples import CODE, SampleCache, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
@@ -137,6 +140,56 @@ async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskSco
     recalled.clear()
     QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert recalled == digests[:2]
+
+
+async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """As the keys do; their words say so, and of one entry they are its own again."""
+    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in_trash"))
+    digests = [pane.model.digest_at(row) for row in range(3)]
+    await menu_of(pane, 0)
+    row = pane.model.entry(0)
+    assert row is not None
+    pane.show_preview(PreviewState(row, CODE))
+    pane.resize(1400, 700)
+    preview = pane.preview
+    assert preview.recall_button.text().startswith("Recall into message · ≈ ")
+    actions = await menu_of(pane, 0, 1, 2)
+    cost = sum(known.tokens for known in map(pane.model.entry, range(2)) if known is not None)
+    assert preview.recall_button.text() == f"Recall 2 entries into message · ≈ {format_token_count(cost)}"
+    assert actions["recall"].text().startswith(preview.recall_button.text())
+    assert preview.export_button.text() == "Save to folder…"
+    recalled: list[str] = []
+    pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
+    preview.recall_button.click()
+    assert recalled == digests[:2]
+    for button, signal, expected in (
+        (preview.verify_button, pane.entry_actions.verify_requested, digests),
+        (preview.export_button, pane.entry_actions.export_all_requested, digests[:2]),
+    ):
+        with qtbot.waitSignal(signal) as blocker:
+            button.click()
+        assert blocker.args == [expected]
+    pane.table.select_row(0)
+    assert preview.recall_button.text().startswith("Recall into message · ≈ ")
+
+
+async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: TaskScope) -> None:
+    """It begins with all of them, and the button says that something is asked."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    await menu_of(pane, 0)
+    row = pane.model.entry(0)
+    assert row is not None
+    pane.show_preview(PreviewState(row, CODE))
+    pane.resize(1400, 700)
+    pane.table.selectAll()
+    readable = pane.entry_actions.digests_of(is_readable)
+    assert len(readable) == 59, "one is damaged"
+    assert pane.preview.recall_button.text().startswith("Recall 59 entries into message… · ≈ ")
+    with qtbot.waitSignal(pane.entry_actions.recall_part_requested) as blocker:
+        pane.preview.recall_button.click()
+    assert blocker.args == [readable, RecallPart("whole")]
 
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
 from helix_desktop.ui.cache.preview.entry_content import EntryContent
+from helix_desktop.ui.cache.recall.selection import RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -53,6 +54,8 @@ class Preview(Themed, QWidget):
     """Shows one content; emits a signal for each action the user asks for."""
 
     recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
+    recall_all_requested = Signal()
+    """All selected entries are to be recalled, as the button says."""
     part_requested = Signal()
     """Only a part of it is to be recalled, by lines or by a pattern."""
     verify_requested = Signal(str)
@@ -64,6 +67,7 @@ class Preview(Themed, QWidget):
         self._is_quick_look = False
         self._state: PreviewState | None = None
         self._lines = (0, 0)
+        self._selection: RecallSelection | None = None
         self.content = EntryContent(start, clock)
         self._build_parts()
         self._stack = QStackedLayout(self)
@@ -131,6 +135,12 @@ class Preview(Themed, QWidget):
         self.verified.set_text(text)
         self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
 
+    def show_selection(self, selection: RecallSelection | None) -> None:
+        """Let the buttons stand for several selected entries, or for the one on show again."""
+        if selection != self._selection:
+            self._selection = selection
+            self._update_tips()
+
     def show_as_quick_look(self, on: bool) -> None:
         """Say by the button whether it covers the list."""
         self.quick_look_button.set_icon("minimize-2" if on else "maximize-2")
@@ -142,7 +152,11 @@ class Preview(Themed, QWidget):
         self.verify_button.setToolTip(
             self._keys.tip("cache_verify", tr("Compute the SHA-256 again and compare"))
         )
-        self.export_button.setToolTip(self._keys.tip("cache_save", tr("Save the exact bytes to a file")))
+        save = tr("Save the exact bytes to a file")
+        if self._selection is not None:
+            save = tr("Save the exact bytes of each to a folder")
+        self.export_button.setToolTip(self._keys.tip("cache_save", save))
+        self.export_button.setAccessibleName(self._save_text)
         self.part_button.set_tip(self._keys.tip("cache_recall_part", tr("Recall a part…")))
         self.quick_look_button.set_tip(
             tr("Close quick look (Esc)")
@@ -161,8 +175,10 @@ class Preview(Themed, QWidget):
             )
 
     def recall(self) -> None:
-        """Ask for this content, or its selected lines, in the chat."""
-        if self._state is not None and self._state.data is not None:
+        """Ask for this content, or its selected lines, in the chat; of several selected entries for all."""
+        if self._selection is not None:
+            self.recall_all_requested.emit()
+        elif self._state is not None and self._state.data is not None:
             self.recall_requested.emit(self.digest, *self._lines)
 
     def tint(self, theme: Theme) -> None:
@@ -266,15 +282,27 @@ class Preview(Themed, QWidget):
         if self._state is None:
             return
         words, cost = self._recall_texts()
-        self.recall_button.setAccessibleName(f"{words}, {cost}")
-        adds = self._keys.tip("cache_recall", tr("Adds it to the next message"))
-        self.recall_button.setToolTip(f"{words} · {cost}\n{adds}")
+        self.recall_button.setAccessibleName(", ".join(filter(None, (words, cost))))
+        adds = tr("Adds it to the next message")
+        if self._selection is not None:
+            adds = tr("Adds them to the next message")
+        tip = self._keys.tip("cache_recall", adds)
+        self.recall_button.setToolTip(f"{_joined(words, cost)}\n{tip}")
+        can_recall = self._state.data is not None
+        if self._selection is not None:
+            can_recall = self._selection.count > 0
         for button in (self.recall_button, self.part_button):
-            button.setEnabled(self._state.data is not None)
+            button.setEnabled(can_recall)
         self._fit()
+
+    @property
+    def _save_text(self) -> str:
+        return tr("Save as…") if self._selection is None else tr("Save to folder…")
 
     def _recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
+        if self._selection is not None:
+            return self._selection.words, self._selection.cost
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
         words = tr("Recall into message")
         if last:
@@ -287,12 +315,13 @@ class Preview(Themed, QWidget):
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self._recall_texts()
-        recall_texts = (f"{words} · {cost}", f"{tr('Recall')} · {cost}", tr("Recall"), "")
+        short = tr("Recall") if self._selection is None else self._selection.short_words
+        recall_texts = (_joined(words, cost), _joined(short, cost), short, "")
         for button in (self.verify_button, self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style
         for lesser, tool, recall, title_px in _COMPACT_STEPS:
             self.verify_button.setText(tr("Verify") if lesser else "")
-            self.export_button.setText(tr("Save as…") if lesser else "")
+            self.export_button.setText(self._save_text if lesser else "")
             self._tool.setVisible(tool and not self._is_tool_the_title)
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
@@ -310,3 +339,7 @@ class Preview(Themed, QWidget):
             title = min(title_px, self._target.sizeHint().width())
             if rest + title <= self.width() - sum(_MARGINS_PX[::2]):
                 return
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
