@@ -86,6 +86,7 @@ _HEADERS = {
     "run_command": _COMMAND_HEADER,
     "read_file": re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),
     "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
+    "recall_cached_content": re.compile(r"Recalled (?:[0-9a-f]{8,} )?· [^\n]*"),
 }
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
@@ -97,6 +98,12 @@ def count_header_lines(tool: str, text: str) -> int:
         return sum(not line.startswith("  ") for line in text.splitlines())
     header = _HEADERS[tool].match(text) if tool in _HEADERS else None
     return header[0].count("\n") + 1 if header else 0
+
+
+def count_matching_lines(text: str) -> int:
+    """Return how many lines a search found, as its output says above them; 0 if it does not."""
+    header = _MATCHES_HEADER.match(text)
+    return int(header["count"].split()[0].replace(",", "")) if header else 0
 
 
 def lines_before_part(tool: str, text: str) -> int:

@@ -184,8 +184,7 @@ class ToolBody:
         wide = button_width(style, label, True)
         rect = QRectF(section.gap.right() - wide, section.gap.y() + style.px(3), wide, style.px(28))
         if section.hidden_lines and _can_show_all_lines(row):
-            lines = section.lines - row.header_lines  # as many as the bar of the card says
-            words = tr.plural(lines, "Show %n line", "Show all %n lines")
+            words = tr.plural(section.lines, "Show %n line", "Show all %n lines")  # as the cache counts them
             room = button_width(style, words)
             place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
             if place.x() > section.gap.x() + style.px(60):

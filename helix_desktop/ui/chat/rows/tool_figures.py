@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.session import did_not_run
 from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
+from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.rows.row_types import ToolRow
@@ -52,8 +53,29 @@ def _output_text(row: ToolRow) -> str:
     if row.form != "full" or row.is_choosing_form:
         return format_size(row.size_bytes)
     if row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
-        return tr.plural(row.lines - row.header_lines, "%n line", "%n lines")
+        return _lines_text(row)
     return ""
+
+
+def _lines_text(row: ToolRow) -> str:
+    """Return how many lines a call brought; where others stand above them, what is counted.
+
+    The cache counts all lines of an output.
+    """
+    lines = row.lines - row.header_lines
+    if not row.header_lines:
+        return tr.plural(lines, "%n line", "%n lines")
+    match row.tool:
+        case "search_text":
+            return tr.plural(count_matching_lines(row.head + "\n"), "%n matching line", "%n matching lines")
+        case "find_files":
+            return tr.plural(lines, "%n file", "%n files")
+        case "read_file":
+            return tr.plural(lines, "%n line read", "%n lines read")
+        case "recall_cached_content":
+            return tr.plural(lines, "%n line recalled", "%n lines recalled")
+        case _:
+            return tr.plural(lines, "%n line printed", "%n lines printed")
 
 
 def _denial_text(model_text: str) -> str:

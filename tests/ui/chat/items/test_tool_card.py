@@ -243,8 +243,8 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     assert "Cost: 1.2k tokens · 800 ms · fast." in words(view)
 
 
-def test_the_bar_and_the_button_count_the_same_lines(view: ChatView) -> None:
-    """Neither counts how the command ended; a blank line at the end of the first ones counts."""
+def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: ChatView) -> None:
+    """How the command ended is a line of the output, as the cache counts, and none that it printed."""
     output = "exit code 0 in 12 ms\n" + "\n".join(["a"] * (HEAD_LINES - 2) + [""] + ["z"] * 40)
     ends = head_and_tail(output)
     row = replace(CARD, head=ends.head, tail=ends.tail, lines=ends.lines, header_lines=1)
@@ -254,8 +254,8 @@ def test_the_bar_and_the_button_count_the_same_lines(view: ChatView) -> None:
     assert area is not None
     count = HEAD_LINES - 2 + 1 + 40
     assert (area.label, figures_text(row, 1.0).split(" \N{MIDDLE DOT} ")[0]) == (
-        f"Show all {count} lines",
-        f"{count} lines",
+        f"Show all {count + 1} lines",
+        f"{count} lines printed",
     )
 
 

@@ -100,24 +100,30 @@ _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\
 @pytest.mark.parametrize(
     ("tool", "text", "words"),
     [
-        ("run_command", "exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines"),
-        ("run_command", "exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nx", "1 line"),
+        ("run_command", "exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines printed"),
+        (
+            "run_command",
+            "exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nx",
+            "1 line printed",
+        ),
         (
             "run_command",
             "no exit code: its time limit of 5 s ended it and all it had started (sandboxed)\n1\n",
-            "1 line",
+            "1 line printed",
         ),
         ("run_command", "exit code 1 (sandboxed)\n(no output)\n", ""),
         ("run_command", "Denied by you.", "1 line"),
-        ("read_file", "Lines 199-201 of 400 of orders.csv:\n199:a\n200:b\n201:c\n", "3 lines"),
+        ("read_file", "Lines 199-201 of 400 of orders.csv:\n199:a\n200:b\n201:c\n", "3 lines read"),
         ("read_file", "Lines\nof a file\n", "2 lines"),
-        ("find_files", "2 files:\na.py\nb.py\n", "2 lines"),
-        ("search_text", _MATCHES, "4 lines"),
+        ("find_files", "2 files:\na.py\nb.py\n", "2 files"),
+        ("search_text", _MATCHES, "3 matching lines"),
+        ("search_text", "1,200 matching lines in 1 file:\na.py\n  1:x\n", "1,200 matching lines"),
+        ("recall_cached_content", "Recalled 0123456789ab · read_file a.py\n1:a\n2:b\n", "2 lines recalled"),
         ("search_text", "No match for 'x' in .\n", "1 line"),
     ],
 )
 def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: str) -> None:
-    """What they are stands above them."""
+    """What they are stands above them; the words tell them from all lines of the output in the cache."""
     calls = (ToolCall("c", tool, "{}"),)
     log = [
         RecordedEvent(1, 1_000, SessionStarted("s")),
