@@ -10,6 +10,7 @@ from helix_desktop.agent.intake.attachments import AttachmentIntake, IntakeLimit
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.ports.tools import FileReader, LineSearch
+from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import (
     ContentDamaged,
@@ -114,7 +115,7 @@ class ContentAccess:
         text = await asyncio.to_thread(_lines, data, first_line, last_line)
         if first_line:
             label = f"{label}, lines {first_line}-{last_line or 'end'}"
-        return Attachment(digest, label, text, await self.count_tokens(text), len(data))
+        return Attachment(digest, label, text, await self._recalled_tokens(entry, text), len(data))
 
     async def attach_matches(self, digest: str, pattern: str, context: int) -> RecalledMatches:
         """Return the lines of a content that match a pattern, with `context` lines around each, attached.
@@ -128,7 +129,7 @@ class ContentAccess:
         if not found.count:
             return RecalledMatches(None, 0, found.is_complete)
         label = f"{_name_of(entry)}, lines that match {ellipsize(repr(pattern), _MAX_PATTERN_CHARS)}"
-        tokens = await self.count_tokens(found.text)
+        tokens = await self._recalled_tokens(entry, found.text)
         attachment = Attachment(digest, label, found.text, tokens, len(data))
         return RecalledMatches(attachment, found.count, found.is_complete)
 
@@ -165,6 +166,14 @@ class ContentAccess:
     async def attach_in_full(self, attachment: Attachment) -> Attachment:
         """Return an attachment that is a preview in full, on the user's word. Raises StoreError."""
         return await self._attachments.in_full(attachment, await self.store.get(attachment.digest))
+
+    async def _recalled_tokens(self, entry: CacheEntry, text: str) -> int:
+        """Return the tokens of a content, or a part of it, as `content_tokens` does of a stored one.
+
+        What names an output in a message costs about as much as what frames it in one of its own: so it has
+        one number, wherever it stands.
+        """
+        return content_tokens(msgspec.structs.replace(entry, tokens=await self.count_tokens(text)))
 
     async def count_tokens(self, text: str) -> int:
         """Return the number of tokens in a text."""

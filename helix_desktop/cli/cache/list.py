@@ -9,7 +9,7 @@ from typing import Any
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
 from helix_desktop.cli.sessions import find_session
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.store.entries import (
     CacheEntry,
     ContentHit,
@@ -136,9 +136,7 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
 
 
 def _entry_line(entry: CacheEntry) -> str:
-    # An output as it stands in a request, as in the window.
-    counted = output_tokens(entry.tokens, 1.0) if entry.kind == "output" else entry.tokens
-    count = ("≈ " if entry.is_estimated else "") + format_integer(counted)
+    count = ("≈ " if entry.is_estimated else "") + format_integer(content_tokens(entry))
     tokens = tr("{tokens} tokens", tokens=f"{count:>9}")
     return f"{entry.digest}  {format_size(entry.size):>8}  {tokens}  {content_name(entry)}".rstrip()
 

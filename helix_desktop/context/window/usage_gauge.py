@@ -18,7 +18,7 @@ from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
+from helix_desktop.domain.store.entries import CacheEntry, ReportedUsage, WindowCount
 
 Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
@@ -307,6 +307,11 @@ def output_tokens(tokens: int, ratio: float) -> int:
     whenever it came, so that it has one number.
     """
     return round((tokens + FRAMING_TOKENS) * ratio)
+
+
+def content_tokens(entry: CacheEntry, ratio: float = 1.0) -> int:
+    """Return the tokens of a stored content in a request; an output stands there as a message of its own."""
+    return output_tokens(entry.tokens, ratio) if entry.kind == "output" else round(entry.tokens * ratio)
 
 
 def _sent_after(report: tuple[int, AssistantSpoke]) -> int:

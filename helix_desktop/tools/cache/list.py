@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, SHORT_DIGITS
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -120,7 +121,7 @@ def _line(entry: CacheEntry, handle: str, where: str, change: str) -> str:
     name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
     label = ellipsize(name, _MAX_NAME)
     line = ellipsize(escape_hidden_name(entry.first_line), _MAX_FIRST_LINE)
-    size = f"{format_bytes(entry.size)}, {entry.tokens:,} tokens"
+    size = f"{format_bytes(entry.size)}, {content_tokens(entry):,} tokens"
     parts = (f"{handle} {label}", size, where, change, f'"{line}"' if line else "")
     return ", ".join(part for part in parts if part)
 

@@ -14,7 +14,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -262,7 +262,7 @@ class WorkspaceCacheSource:
             target=f"{display_name(entry.tool)} {entry.target}" if entry.kind == "argument" else entry.target,
             first_line=_first_line(entry),
             size=entry.size,
-            tokens=self._tokens(entry, ratio),
+            tokens=content_tokens(entry, ratio),
             saved=round(saved * ratio),
             recalls=entry.recalls,
             references=entry.references,
@@ -280,12 +280,6 @@ class WorkspaceCacheSource:
         """The tokens per token of ours, as the session's gauge counts them."""
         conversation = self._conversation()
         return conversation.window.measure()[1].ratio if conversation is not None else 1.0
-
-    def _tokens(self, entry: CacheEntry, ratio: float) -> int:
-        """Return the tokens of a content in a request; an output stands there as a message of its own."""
-        if entry.kind == "output":
-            return output_tokens(entry.tokens, ratio)
-        return round(entry.tokens * ratio)
 
     def _hit(self, digest: str) -> str:
         hit = self._hits.get(digest)

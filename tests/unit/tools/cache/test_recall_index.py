@@ -327,11 +327,11 @@ async def test_a_list_names_contents_by_what_tells_them_apart_and_says_what_is_o
     listed = (await rig.tools().run(make_call("list_cached_content", path="gauge"))).content.decode()
     (line,) = [line for line in listed.splitlines() if "read_file" in line]
     expected = (
-        f"{digest_of(FILE)[:12]} read_file gauge.py, 49 B, 0 tokens, e{seq}, 21 Nov 14:35, this session"
+        f"{digest_of(FILE)[:12]} read_file gauge.py, 49 B, 4 tokens, e{seq}, 21 Nov 14:35, this session"
     )
     assert line == f"{expected}, changed since (e{edit})"
     other = (await rig.tools(is_caller=False).run(make_call("list_cached_content"))).content.decode()
-    assert f"\n{digest_of(FILE)} read_file gauge.py, 49 B, 0 tokens, 2025-11-21 14:35 UTC\n" in other
+    assert f"\n{digest_of(FILE)} read_file gauge.py, 49 B, 4 tokens, 2025-11-21 14:35 UTC\n" in other
 
 
 async def test_an_index_that_a_session_began_with_numbers_the_events_of_the_other_one() -> None:
