@@ -24,7 +24,7 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import count_lines, ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
@@ -105,17 +105,24 @@ class ContentAccess:
         return VerifyResult(digest, True, matched)
 
     async def attach(self, digest: str, first_line: int = 0, last_line: int = 0) -> Attachment:
-        """Return a content, or its lines `first_line` to `last_line` (from 1), as an attachment."""
+        """Return a content, or its lines `first_line` to `last_line` (from 1, 0: the end), as an attachment.
+
+        It says which of these lines there are, and how many in all.
+        """
         data = await self.store.get(digest)
         entry = await self.store.entry(digest)
         label = _name_of(entry)
         image = identify_image(data, digest, label) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
             return await self._attachments.with_image("", Attachment("", label, "", 0, 0), image)
-        text = await asyncio.to_thread(_lines, data, first_line, last_line)
+        text, lines = await asyncio.to_thread(_lines, data, first_line, last_line)
+        tokens = await self._recalled_tokens(entry, text)
+        last_line = min(last_line or lines, lines) if first_line else 0
         if first_line:
-            label = f"{label}, lines {first_line}-{last_line or 'end'}"
-        return Attachment(digest, label, text, await self._recalled_tokens(entry, text), len(data))
+            label = f"{label}, lines {first_line}-{last_line}"
+        return Attachment(
+            digest, label, text, tokens, len(data), first_line=first_line, last_line=last_line, lines=lines
+        )
 
     async def attach_matches(self, digest: str, pattern: str, context: int) -> RecalledMatches:
         """Return the lines of a content that match a pattern, with `context` lines around each, attached.
@@ -189,7 +196,13 @@ def _name_of(entry: CacheEntry) -> str:
     return " ".join(part for part in (display_name(entry.tool), entry.target) if part) or entry.digest[:12]
 
 
-def _lines(data: bytes, first_line: int, last_line: int) -> str:
-    """Return the text of a content, or its lines `first_line` (0: all) to `last_line` (0: the end)."""
+def _lines(data: bytes, first_line: int, last_line: int) -> tuple[str, int]:
+    """Return a content's text, or its lines `first_line` (0: all) to `last_line` (0: the end), and its count.
+
+    Lines end at newlines only, as the agent's recall counts them.
+    """
     text = data.decode("utf-8", "replace")
-    return "\n".join(text.splitlines()[first_line - 1 : last_line or None]) if first_line else text
+    count = count_lines(text)
+    if not first_line:
+        return text, count
+    return "\n".join(text.split("\n")[first_line - 1 : min(last_line or count, count)]), count

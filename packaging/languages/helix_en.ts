@@ -1752,10 +1752,29 @@
                 <numerusform>Indexing… {done} of %n entries; results so far</numerusform>
             </translation>
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/recall.py" />
-            <source>It has fewer lines.</source>
-            <translation type="unfinished" />
+            <source>It has %n lines.</source>
+            <translation>
+                <numerusform>It has %n line.</numerusform>
+                <numerusform>It has %n lines.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>It has %n lines; line {line} is recalled</source>
+            <translation>
+                <numerusform>It has %n line; line {line} is recalled</numerusform>
+                <numerusform>It has %n lines; line {line} is recalled</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>It has %n lines; lines {first}–{last} are recalled</source>
+            <translation>
+                <numerusform>It has %n line; lines {first}–{last} are recalled</numerusform>
+                <numerusform>It has %n lines; lines {first}–{last} are recalled</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
@@ -4519,12 +4538,52 @@
     <context>
         <name>Chat</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>%n files</source>
+            <translation>
+                <numerusform>%n file</numerusform>
+                <numerusform>%n files</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
             <source>%n lines</source>
             <translation>
                 <numerusform>%n line</numerusform>
                 <numerusform>%n lines</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>%n lines printed</source>
+            <translation>
+                <numerusform>%n line printed</numerusform>
+                <numerusform>%n lines printed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>%n lines read</source>
+            <translation>
+                <numerusform>%n line read</numerusform>
+                <numerusform>%n lines read</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>%n lines recalled</source>
+            <translation>
+                <numerusform>%n line recalled</numerusform>
+                <numerusform>%n lines recalled</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
+            <source>%n matching lines</source>
+            <translation>
+                <numerusform>%n matching line</numerusform>
+                <numerusform>%n matching lines</numerusform>
             </translation>
         </message>
         <message numerus="yes">

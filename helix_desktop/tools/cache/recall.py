@@ -123,13 +123,15 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         part, skipped = lines.part(lines.first, last), lines.first - 1
         pages = Paginator(part, max_tokens, with_line_numbers(self._count_tokens))
         page = (await pages.page_at(first - skipped, args.start_char)).moved(skipped)
-        text = f"{head} · {_where(page, lines.total, args)}\n{number_lines(page)}"
+        beyond = lines.beyond(args) if page.last == lines.last else ""
+        text = f"{head} · {_where(page, lines.total, args)}{beyond}\n{number_lines(page)}"
         return RecalledText(text, f"lines {page.first}-{page.last} of {lines.total}", page.text)
 
     async def _matching_lines(self, lines: _Lines, head: str, args: RecallArguments) -> RecalledText:
         """Return the matching lines; without a text if the whole content has none."""
         first, last = lines.range(args)
-        place = f"in lines {first}-{last}"
+        beyond = lines.beyond(args)
+        place = f"in lines {first}-{last}{f' of {lines.total}' if beyond else ''}"
         matches = await self._find_lines(lines.part(first, last), first, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
@@ -212,6 +214,14 @@ class _Lines:
                 f"The content has {there}.",
             )
         return first, last
+
+    def beyond(self, args: RecallArguments) -> str:
+        """Return which lines were requested behind the last one, as a sentence; empty if none were."""
+        if not args.end_line or args.end_line <= self.last:
+            return ""
+        behind = max(self.last + 1, args.start_line or 1)
+        numbers = f"line {behind}" if behind == args.end_line else f"lines {behind} to {args.end_line}"
+        return f" It has no {numbers}."
 
     def part(self, first: int, last: int) -> list[str]:
         """Return a range of lines; the full range is not copied."""

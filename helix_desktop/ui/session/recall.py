@@ -30,11 +30,15 @@ _MAX_CONTENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class _RecallResult:
-    """What a part is of several contents: how many lines match, and whether all were counted."""
+    """What a part is of several contents: how many lines match, and whether all were counted.
+
+    `total` is how many lines there are of which some were asked for by number.
+    """
 
     attachments: tuple[Attachment, ...] = ()
     lines: int = 0
     is_complete: bool = True
+    total: int = 0
 
 
 class RecallController(QObject):
@@ -117,27 +121,31 @@ class RecallController(QObject):
 
 async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPart) -> _RecallResult:
     """Return what a part is of these contents. Raises HelixError."""
-    attachments, lines, is_complete = list[Attachment](), 0, True
+    attachments, lines, is_complete, total = list[Attachment](), 0, True, 0
     for digest in digests:
         if part.how != "pattern":
             attachment = await workspace.contents.attach(digest, part.first, part.last)
-            if part.how == "whole" or attachment.text or attachment.image:
+            total = attachment.lines
+            if part.how == "whole" or attachment.first_line <= total or attachment.image:
                 attachments.append(attachment)
             continue
         matches = await workspace.contents.attach_matches(digest, part.pattern, part.context)
         lines, is_complete = lines + matches.count, is_complete and matches.is_complete
         if matches.attachment is not None:
             attachments.append(matches.attachment)
-    return _RecallResult(tuple(attachments), lines, is_complete)
+    return _RecallResult(tuple(attachments), lines, is_complete, total)
 
 
 def _summary(part: RecallPart, found: _RecallResult, count: int, token_ratio: float) -> str:
     """Return how much a part is, and its tokens, `token_ratio` per token of ours."""
     if not found.attachments:
-        return tr("No matching lines") if part.how == "pattern" else tr("It has fewer lines.")
+        has = tr.plural(found.total, "It has %n line.", "It has %n lines.")
+        return tr("No matching lines") if part.how == "pattern" else has
     total = sum(attachment.tokens for attachment in found.attachments)
     tokens = format_token_count(round(total * token_ratio))
     cost = tr("≈ {tokens}", tokens=tokens)
+    if part.how == "lines" and part.last > found.total and not found.attachments[0].image:
+        return f"{_cut_lines(found.attachments[0])} · {cost}"
     if part.how != "pattern":
         return cost
     hits = tr.plural(found.lines, "%n matching line", "%n matching lines")
@@ -146,6 +154,25 @@ def _summary(part: RecallPart, found: _RecallResult, count: int, token_ratio: fl
     if count > 1:
         hits = tr("{lines} in {some} of {all} entries", lines=hits, some=len(found.attachments), all=count)
     return f"{hits} · {cost}"
+
+
+def _cut_lines(attachment: Attachment) -> str:
+    """Return which lines there are of more that were asked for."""
+    first, last, total = attachment.first_line, attachment.last_line, attachment.lines
+    if first == last:
+        return tr.plural(
+            total,
+            "It has %n line; line {line} is recalled",
+            "It has %n lines; line {line} is recalled",
+            line=last,
+        )
+    return tr.plural(
+        total,
+        "It has %n line; lines {first}–{last} are recalled",
+        "It has %n lines; lines {first}–{last} are recalled",
+        first=first,
+        last=last,
+    )
 
 
 def _sample(attachments: Sequence[Attachment]) -> list[str]:

@@ -83,6 +83,25 @@ async def test_lines_and_page_size_are_respected(tmp_path: Path, cache: MemoryCa
         await recall(tmp_path, cache, digest, start_line=4000)
 
 
+@pytest.mark.parametrize(
+    ("last", "missing"),
+    [(3_000, ""), (3_001, " It has no line 3001."), (4_000, " It has no lines 3001 to 4000.")],
+)
+async def test_lines_behind_the_last_one_are_named(
+    tmp_path: Path, cache: MemoryCache, last: int, missing: str
+) -> None:
+    digest = cache.put(LOG)
+    answer = (await recall(tmp_path, cache, digest, start_line=2_999, end_line=last)).model_text
+    assert answer.partition("\n")[0].endswith(f" · lines 2999-3000 of 3,000, page 1 of 1.{missing}")
+    page = (await recall(tmp_path, cache, digest, start_line=2_000, end_line=last, max_tokens=100)).model_text
+    assert "It has no" not in page, "the end comes on a later page"
+    found = (
+        await recall(tmp_path, cache, digest, start_line=2_999, end_line=last, pattern="tide")
+    ).model_text
+    place = "in lines 2999-3000" + (" of 3,000" if missing else "")
+    assert f" for 'tide' {place}." in found
+
+
 async def test_one_endless_line_is_paged_by_characters(tmp_path: Path, cache: MemoryCache) -> None:
     text = "".join(str(number) for number in range(20_000))
     digest = cache.put(text.encode())

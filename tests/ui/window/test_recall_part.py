@@ -75,10 +75,22 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
         assert says_so(dialog, "Write lines such as 10-40."), "nothing is wrong yet"
         assert not dialog.lines.property("invalid")
-        for typed, says in (("9-3", "These lines can't be read."), ("900-", "It has fewer lines.")):
+        for typed, says in (
+            ("9-3", "These lines can't be read."),
+            ("900-", "It has 60 lines."),
+            ("61", "It has 60 lines."),
+        ):
             dialog.lines.clear()
             QTest.keyClicks(dialog.lines, typed)
             await until(partial(says_so, dialog, says), "it says so")
+        for typed, says in (
+            ("50-100", "It has 60 lines; lines 50–60 are recalled · ≈ "),
+            ("60-100", "It has 60 lines; line 60 is recalled · ≈ "),
+        ):
+            dialog.lines.clear()
+            QTest.keyClicks(dialog.lines, typed)
+            await until(partial(says_so, dialog, says), "it says what there is")
+        assert dialog.recall_button.isEnabled()
         dialog.lines.clear()
         QTest.keyClicks(dialog.lines, "7-8")
         await until(dialog.recall_button.isEnabled, "there are such lines")

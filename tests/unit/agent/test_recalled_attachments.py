@@ -1,6 +1,8 @@
-"""What the user recalls from the cache into a message: what it costs."""
+"""What the user recalls from the cache into a message: which lines it is, and what it costs."""
 
 from __future__ import annotations
+
+import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store.commit import Commit
@@ -20,6 +22,24 @@ async def rig_with_output() -> AgentRig:
     content = Content(digest_of(OUTPUT), OUTPUT, "search_text", "words in .", "one", tokens)
     await rig.store.commit(Commit(rig.conversation.session.id, (), [content]))
     return rig
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text", "label"),
+    [
+        (1, 1, "one\x0cpage", "lines 1-1"),
+        (2, 2, "", "lines 2-2"),
+        (2, 9, "\nthree words here", "lines 2-3"),
+        (3, 0, "three words here", "lines 3-3"),
+    ],
+)
+async def test_lines_are_those_that_the_agent_recalls_and_the_end_is_the_last_one(
+    first: int, last: int, text: str, label: str
+) -> None:
+    rig = await rig_with_output()
+    recalled = await rig.workspace.contents.attach(digest_of(OUTPUT), first, last)
+    assert (recalled.text, recalled.lines) == (text, 3)
+    assert recalled.label == f"search_text words in ., {label}"
 
 
 async def test_an_output_has_the_tokens_in_a_message_that_the_cache_shows() -> None:
