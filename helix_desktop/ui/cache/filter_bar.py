@@ -59,7 +59,7 @@ class CacheFilterBar(Themed, QWidget):
         super().__init__()
         self._clock = clock
         self._sort = CacheSort()
-        self._counter_texts = ("", "")
+        self._counter_texts, self._listed_count = ("", ""), 0
         self._options: dict[OptionSlot, FilterOption] = {}
         self._saved: tuple[SavedFilter, ...] = ()
         self._selected = 1
@@ -80,6 +80,7 @@ class CacheFilterBar(Themed, QWidget):
         self.session.setCheckable(True)
         self.session.setToolTip(tr("Used by this session"))
         self.counter = TextLine("", 12, role="muted")
+        self.counter.align = Qt.AlignmentFlag.AlignRight
         self.more = IconButton("ellipsis", tr("More actions"))
         self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
         self._lay_out()
@@ -226,12 +227,12 @@ class CacheFilterBar(Themed, QWidget):
                     totals.entries, "{listed} of %n entry", "{listed} of %n entries", listed=listed_count
                 )
             full = f"{count} · {sizes}"
-        self._counter_texts = full, short
+        self._counter_texts, self._listed_count = (full, short), listed_count
         self._update_counter()
 
     def clear_totals(self) -> None:
         """Say nothing of how much there is."""
-        self._counter_texts = "", ""
+        self._counter_texts, self._listed_count = ("", ""), 0
         self._update_counter()
 
     def show_selected(self, count: int) -> None:
@@ -268,13 +269,25 @@ class CacheFilterBar(Themed, QWidget):
         self._update_words()
 
     def _update_counter(self) -> None:
-        full_text, short = self._counter_texts
-        if self._selected > 1:
-            short = tr.plural(self._selected, "%n selected", "%n selected")
-            full_text = f"{short} · {full_text}"
-        self.counter.set_text(full_text if self.width() >= _WIDE else short)
+        full_text = self._counter_text(self._selected, is_wide=True)
+        self.counter.set_text(self._counter_text(self._selected, is_wide=self.width() >= _WIDE))
         self.counter.setToolTip(full_text)
         self.counter.setVisible(self.width() >= _NARROW)
+        self._reserve_counter()
+
+    def _reserve_counter(self) -> None:
+        """Keep the room that the counter needs, however many are selected: nothing beside it moves."""
+        is_wide = self.width() >= _WIDE
+        self.counter.keep_room_for(
+            [self._counter_text(count, is_wide=is_wide) for count in (1, max(2, self._listed_count))]
+        )
+
+    def _counter_text(self, selected: int, *, is_wide: bool) -> str:
+        full_text, short = self._counter_texts
+        if selected > 1:
+            short = tr.plural(selected, "%n selected", "%n selected")
+            full_text = f"{short} · {full_text}"
+        return full_text if is_wide else short
 
     def _update_words(self) -> None:
         room = self.width() - _MARGINS[0] - _MARGINS[2] - (_WORDED_FIELD_PX - _MIN_FIELD_PX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from PySide6.QtCore import QBasicTimer, QPointF, QRectF, QSize, Qt, QTimerEvent
 from PySide6.QtGui import (
@@ -217,6 +218,7 @@ class TextLine(Themed, QWidget):
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
         self._full_size = QSize()
+        self._kept_texts: Sequence[str] = ()
         self.elide = Qt.TextElideMode.ElideRight
         self.is_fixed_width = False  # never narrower than its text
         self.align = Qt.AlignmentFlag.AlignLeft
@@ -241,6 +243,13 @@ class TextLine(Themed, QWidget):
             self.updateGeometry()
         self.update()
 
+    def keep_room_for(self, texts: Sequence[str]) -> None:
+        """Ask for the room of the widest of these texts, whichever is shown."""
+        if texts != self._kept_texts:
+            self._kept_texts = texts
+            self._full_size = QSize()
+            self.updateGeometry()
+
     def set_note(self, note: str) -> None:
         """Set what the tooltip says besides the text; empty: nothing."""
         self._note = note
@@ -263,7 +272,8 @@ class TextLine(Themed, QWidget):
     def sizeHint(self) -> QSize:
         """Return the size of the whole text."""
         if not self._full_size.isValid():  # measured once: layouts ask dozens of times for each change
-            width, height = self._metrics.horizontalAdvance(self._text), self._metrics.height()
+            height = self._metrics.height()
+            width = max(map(self._metrics.horizontalAdvance, (self._text, *self._kept_texts)))
             self._full_size = QSize(int(width) + 2, int(height) + 2)
         return self._full_size
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QRect, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QToolTip, QVBoxLayout, QWidget
@@ -137,6 +138,30 @@ async def test_several_selected_entries_are_counted(qtbot: QtBot, scope: TaskSco
     assert pane.filter_bar.counter.text.startswith("60 selected")
     pane.table.select_row(3)
     assert "selected" not in pane.filter_bar.counter.text
+
+
+@pytest.mark.parametrize("width", [560, 860, 1_000, 1_600])
+async def test_the_bar_stays_as_it_is_while_entries_are_selected(
+    qtbot: QtBot, scope: TaskScope, width: int
+) -> None:
+    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane.resize(width, 700)
+    bar = pane.filter_bar
+
+    async def places() -> list[QRect]:
+        await asyncio.sleep(0.05)  # the layout follows
+        return [part.geometry() for part in (bar.field, bar.filters, bar.session, bar.counter, bar.more)]
+
+    pane.table.select_row(0)
+    before = await places()
+    for rows in (2, 12, 60):
+        flag = QItemSelectionModel.SelectionFlag
+        for row in range(rows):
+            pane.table.selectionModel().select(pane.model.index(row, 0), flag.Select | flag.Rows)
+        assert bar.counter.text.startswith(f"{rows} selected")
+        assert await places() == before
+    pane.table.select_row(0)
+    assert await places() == before
 
 
 async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: TaskScope) -> None:
