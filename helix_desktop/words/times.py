@@ -9,6 +9,9 @@ from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Times")
 
+AGE_STEP_MS = 10_000
+"""How often an age changes: as of one of these steps of the clock, so that all that is drawn within one says
+the same, however often each place is drawn."""
 _MINUTE, _HOUR = 60, 3_600  # seconds
 _WEEK = 7  # days
 
@@ -23,7 +26,7 @@ def format_relative_time(at_ms: int, now_ms: int, with_time: bool = False) -> st
 
     With `with_time`, days before today carry their time of day.
     """
-    minutes = (now_ms - at_ms) // 60_000
+    minutes = (_age_now(now_ms) - at_ms) // 60_000
     if minutes < 1:
         return tr("now")
     if minutes < 60:  # noqa: PLR2004 - minutes of an hour
@@ -39,12 +42,17 @@ def format_relative_time(at_ms: int, now_ms: int, with_time: bool = False) -> st
 def format_short_time(at_ms: int, now: datetime) -> str:
     """Return a moment as short as a list needs it: `now`, `14:02`, `Tue`, `12 Nov`, `12 Nov 2025`."""
     moment = local_time(at_ms)
-    if (now - moment).total_seconds() < _MINUTE:
+    if _age_now(round(now.timestamp() * 1000)) - at_ms < _MINUTE * 1000:
         return tr("now")
     days = (now.date() - moment.date()).days
     if days <= 0:
         return current_language().show_clock(moment)
     return current_language().show_weekday(moment) if days < _WEEK else format_day(moment, now)
+
+
+def _age_now(now_ms: int) -> int:
+    """Return the moment that ages are of."""
+    return now_ms - now_ms % AGE_STEP_MS
 
 
 def format_day(moment: datetime, now: datetime) -> str:
