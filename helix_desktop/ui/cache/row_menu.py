@@ -73,8 +73,8 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     else:
         words = tr("Recall into message")
         if sound > 1:
-            chosen = actions.recall_selection
-            words = " · ".join(filter(None, (chosen.words, chosen.cost)))
+            selection = actions.recall_selection
+            words = " · ".join(filter(None, (selection.words, selection.cost)))
         _add(menu, "recall", words, actions.recall_whole, bool(sound), recall_key)
     _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), part_key)
     if single is not None:

@@ -156,8 +156,8 @@ class WorkspaceCacheSource:
         self._stale_digests = dict(transcript.stale_digests) if transcript else {}
         self._session_digests = frozenset()
         if conversation is not None and cache_filter.session_only:
-            named = await self._workspace.store.retention.session_digests(conversation.session.id)
-            self._session_digests = frozenset(map(bytes.fromhex, named))
+            digests = await self._workspace.store.retention.session_digests(conversation.session.id)
+            self._session_digests = frozenset(map(bytes.fromhex, digests))
 
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
         if not (len(text) >= MIN_PREFIX // 2 and is_digest_prefix(text)):
