@@ -21,12 +21,14 @@ def handover_titles(handovers: Mapping[int, HandoverMade]) -> dict[int, str]:
         if handover.origin:
             titles[seq] = tr("Handover of “{title}”", title=session_title(handover.origin_title))
             continue
-        former = handover.revises or min(handover.replaces, default=0)
-        number = numbers[seq] = numbers.get(former) or max(numbers.values(), default=0) + 1
+        revised_seq = handover.revises or min(handover.replaces, default=0)
+        number = numbers[seq] = numbers.get(revised_seq) or max(numbers.values(), default=0) + 1
         is_repeat = bool(handover.replaces)
-        if former:
+        if revised_seq:
             times[number, is_repeat] += 1
-        titles[seq] = _title(number, times[number, is_repeat], is_changed=bool(former), is_repeat=is_repeat)
+        titles[seq] = _title(
+            number, times[number, is_repeat], is_changed=bool(revised_seq), is_repeat=is_repeat
+        )
     return titles
 
 

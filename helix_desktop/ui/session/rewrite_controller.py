@@ -331,11 +331,11 @@ class RewriteController(QObject):
     @contextmanager
     def _reveal_new_handover(self, conversation: Conversation) -> Iterator[None]:
         """Bring the card of a handover that a dialog made into sight: it stands above the one it is of."""
-        former = conversation.session.transcript.window.handover
+        previous = conversation.session.transcript.window.handover
         yield
         active = conversation.session.transcript.window.handover
         is_shown = conversation is self._session_controller.conversation and self._window.page() == "timeline"
-        if is_shown and active is not None and active != former:
+        if is_shown and active is not None and active != previous:
             self._session_controller.reveal(active[0])
 
     def _cancel(self, job: str) -> None:
