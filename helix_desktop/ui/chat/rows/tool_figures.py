@@ -35,7 +35,7 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
         duration = format_duration(row.duration_ms)
         was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
         parts.append(tr("at least {duration}", duration=duration) if was_cut_off else duration)
-    if row.exit_code is not None:
+    if row.exit_code:  # 0 is what "done" says
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
     if row.tokens:
         tokens = format_token_count(round(row.tokens * token_ratio))

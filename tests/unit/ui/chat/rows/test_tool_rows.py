@@ -68,6 +68,7 @@ def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> Non
     row = ToolRow(RowKey(2, "c"), "x", state="failed", head="There is no tool 'x'. The tools are: y", lines=1)
     assert figures_text(row, 1.0) == "There is no tool 'x'"
     assert figures_text(replace(row, exit_code=2), 1.0) == "1 line · exit code 2"
+    assert figures_text(replace(row, state="ok", exit_code=0), 1.0) == "1 line"
 
 
 def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> None:
