@@ -5105,6 +5105,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/handover_card.py" />
+            <source>Not in the context: the handover that this session starts from was undone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Not sandboxed</source>
             <translation type="unfinished" />

@@ -97,6 +97,10 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     assert (card.what, card.level) == ("This session starts from a handover", "handover")
     assert card.why == "2 messages summarized"
     assert "Which port?" in card.details
+    rig.window.commands.undo_compaction.trigger()
+    await until(lambda: rig.rows(NoticeRow)[0].what.startswith("Not in the context"), "undone")
+    rig.window.commands.redo_compaction.trigger()
+    await until(lambda: rig.rows(NoticeRow) == [card], "redone")
     rig.chat.view.action_triggered.emit(card.actions[0])
     await until(lambda: rig.conversation.session.id == old, "the source session")
     await rig.wiring.workspace_controller.session_opener.open_session(new)

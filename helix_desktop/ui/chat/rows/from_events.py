@@ -41,7 +41,7 @@ from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.answer_rows import AnswerRows
 from helix_desktop.ui.chat.rows.dividers import Dividers
-from helix_desktop.ui.chat.rows.handover_card import handover_card
+from helix_desktop.ui.chat.rows.handover_card import FirstHandover
 from helix_desktop.ui.chat.rows.row_types import (
     DividerRow,
     NoticeRow,
@@ -74,7 +74,7 @@ class ChatRows:
         """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
         self.tools, self.users, self._ends = ToolRows(), UserRows(token_ratio), TurnEnds()
         self._answers = AnswerRows()
-        self._dividers = Dividers(token_ratio)
+        self._dividers, self._first_handover = Dividers(token_ratio), FirstHandover()
         self._refusals: set[str] = set()  # why handovers were refused
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
@@ -89,7 +89,7 @@ class ChatRows:
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
         """Return the rows whose badge, buttons or words rewrites changed."""
-        parts = self.users, self._answers, self._dividers
+        parts = self.users, self._answers, self._dividers, self._first_handover
         rows = (row for part in parts for row in part.updated_states(transcript))
         return [*self.tools.updated_badges(transcript), *rows]
 
@@ -142,7 +142,7 @@ class ChatRows:
                 rows = [self._notice(recorded, notice, transcript)]
             case HandoverMade(origin=origin) as handover if origin:
                 divider = self._dividers.on_event(recorded, transcript)
-                rows = [divider, handover_card(recorded, handover, transcript)]
+                rows = [divider, self._first_handover.on_event(recorded, handover, transcript)]
             case _:
                 rows = [self._dividers.on_event(recorded, transcript)]
         return [row for row in rows if row is not None]

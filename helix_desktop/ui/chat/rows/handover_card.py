@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -15,18 +17,43 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 
 
-def handover_card(recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
-    """Return the card of a handover from another session: gist, all of it on request, and the way back."""
-    messages = translate(handover_counts(transcript, handover).text)
-    return NoticeRow(
-        RowKey(recorded.seq, part="handover"),
-        "handover",
-        tr("This session starts from a handover"),  # from which session, the divider above says
-        tr("{messages} summarized", messages=messages),  # the inspector has its tokens, as the gauge counts
-        "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
-        (OpenVersion(handover.origin, is_source=True),),
-        "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
-    )
+class FirstHandover:
+    """The handover that a session starts from: gist, all of it on request, and the way back."""
+
+    def __init__(self) -> None:
+        self._seq, self._row = 0, NoticeRow(RowKey(0), "handover", "", "")
+
+    def on_event(self, recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
+        """Return the card that the event adds."""
+        messages = translate(handover_counts(transcript, handover).text)
+        self._seq = recorded.seq
+        self._row = NoticeRow(
+            RowKey(recorded.seq, part="handover"),
+            "handover",
+            _title(is_undone=False),
+            tr(
+                "{messages} summarized", messages=messages
+            ),  # the inspector has its tokens, as the gauge counts
+            "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
+            (OpenVersion(handover.origin, is_source=True),),
+            "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
+        )
+        return self._row
+
+    def updated_states(self, transcript: Transcript) -> list[NoticeRow]:
+        """Return the card if the handover was undone since, or redone."""
+        updated = replace(self._row, what=_title(is_undone=transcript.can_redo(self._seq)))
+        if not self._seq or updated == self._row:
+            return []
+        self._row = updated
+        return [updated]
+
+
+def _title(*, is_undone: bool) -> str:
+    """Return what the card says; from which session, the divider above it says."""
+    if is_undone:
+        return tr("Not in the context: the handover that this session starts from was undone")
+    return tr("This session starts from a handover")
 
 
 def _markdown(section: Section) -> str:
