@@ -175,7 +175,13 @@ def _form_choice_text(form: Form, output: str) -> str:
 def excluded_text(event: Excluded, transcript: Transcript, ratio: float) -> str:
     """Return what the user excluded, and what that saved; `ratio` as in `sweep_text`."""
     words = tr("You excluded {content}", content=_excluded_name(event, transcript))
-    return f"{words} · {_saved_text(event.saved * ratio)}" if event.saved > 0 else words
+    if event.saved > 0:
+        return f"{words} · {_saved_text(event.saved * ratio)}"
+    if event.saved < 0:  # its line is longer than a marker that stood there
+        return tr(
+            "{words} · added {tokens}", words=words, tokens=format_token_count(round(-event.saved * ratio))
+        )
+    return words
 
 
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:

@@ -9266,6 +9266,11 @@
             <source>{messages} summarized</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>{words} · added {tokens}</source>
+            <translation type="unfinished" />
+        </message>
     </context>
     <context>
         <name>Compare handovers</name>
@@ -12760,6 +12765,14 @@
             <source>Noted facts</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Noted only when you start it: the last %n tries failed.</source>
+            <translation>
+                <numerusform>Noted only when you start it: the last try failed.</numerusform>
+                <numerusform>Noted only when you start it: the last %n tries failed.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
@@ -13090,6 +13103,14 @@
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>The instructions before it take all the room there is for them</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>The last %n tries failed. Helix tries again later.</source>
+            <translation>
+                <numerusform>The last try failed. Helix tries again later.</numerusform>
+                <numerusform>The last %n tries failed. Helix tries again later.</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />

@@ -58,13 +58,15 @@ class Forecast(msgspec.Struct, frozen=True):
 
     `cachable` can leave the context now, `next` is the next rewrite: None if none pays off within `calls`:
     after those, fewer than MAX_CALLS, the window is so full that it is summarized. `unobserved` counts toward
-    observations, `summary` is what a model is asked to write next, `outlook` when.
+    observations; `failed_observations` is how many tries failed in a row. `summary` is what a model is asked
+    to write next, `outlook` when.
     """
 
     cachable: int = 0
     next: NextRewrite | None = None
     calls: int = MAX_CALLS
     unobserved: int = 0
+    failed_observations: int = 0
     summary: SummaryForecast | None = None
     outlook: CompactionOutlook = NO_COMPACTION
 
@@ -103,6 +105,7 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy, window_size: in
         _next_rewrite(transcript, policy, window_size, average, calls),
         calls,
         observation.unobserved_tokens(transcript),
+        transcript.observation_failures,
     )
 
 

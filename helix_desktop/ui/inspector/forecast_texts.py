@@ -7,6 +7,7 @@ from math import floor
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast, NextRewrite, SummaryForecast
+from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
 from helix_desktop.context.window.request_cost import RequestCost, cost_after, priced_request
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
@@ -205,4 +206,22 @@ def _observation_parts(
         (tr("Not noted yet"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
         (tr("Noted after a turn from"), format_whole_percent(policy.observe_at)),
     )
-    return (ForecastPart(tr("Noting facts"), (*figures, *summary)),)
+    failed = _failed_text(forecast.failed_observations)
+    return (ForecastPart(tr("Noting facts"), (*figures, *summary), failed),)
+
+
+def _failed_text(failures: int) -> str:
+    """Return what failures in a row mean for the next try; empty without one."""
+    if failures >= BREAKER_FAILURES:
+        return tr.plural(
+            failures,
+            "Noted only when you start it: the last try failed.",
+            "Noted only when you start it: the last %n tries failed.",
+        )
+    if failures:
+        return tr.plural(
+            failures,
+            "The last try failed. Helix tries again later.",
+            "The last %n tries failed. Helix tries again later.",
+        )
+    return ""

@@ -6,10 +6,11 @@ import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetSet
-from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, Pinned, SweepMade, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.words.rewrites import (
     budget_text,
+    excluded_text,
     masked_contents_text,
     model_text,
     pin_text,
@@ -31,6 +32,19 @@ def test_cached_contents_are_counted_by_kind(
     outputs: int, steps: int, image_messages: int, text: str
 ) -> None:
     assert masked_contents_text(outputs, steps, image_messages) == text
+
+
+@pytest.mark.parametrize(
+    ("saved", "text"),
+    [
+        (900, "You excluded instructions · saved 1.8k tokens"),
+        (0, "You excluded instructions"),
+        (-7, "You excluded instructions · added 14 tokens"),
+    ],
+)
+def test_an_exclusion_says_what_it_saves_or_adds(saved: int, text: str) -> None:
+    """Of a cached output it adds some: the line in place of the marker is longer."""
+    assert excluded_text(Excluded((7,), "excluded", 30, "f" * 64, saved), Transcript(), 2.0) == text
 
 
 @pytest.mark.parametrize(

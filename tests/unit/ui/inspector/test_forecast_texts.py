@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.forecast import Forecast, NextRewrite, SummaryForecast
 from helix_desktop.context.window.request_cost import RequestCost
@@ -89,3 +91,17 @@ def test_facts_are_not_said_to_be_due_before_they_are() -> None:
     """29.6 % was rounded to 30 %, where they are noted."""
     due = figures(state_with(Forecast(unobserved=5_920)), "Noting facts")
     assert due == {"Not noted yet": "29 %", "Noted after a turn from": "30 %"}
+
+
+@pytest.mark.parametrize(
+    ("failures", "note"),
+    [
+        (0, ""),
+        (1, "The last try failed. Helix tries again later."),
+        (2, "The last 2 tries failed. Helix tries again later."),
+        (3, "Noted only when you start it: the last 3 tries failed."),
+    ],
+)
+def test_facts_that_could_not_be_noted_are_not_announced_as_if_nothing_was(failures: int, note: str) -> None:
+    parts = state_with(Forecast(unobserved=9_000, failed_observations=failures)).forecast
+    assert [part.note for part in parts if part.title == "Noting facts"] == [note]
