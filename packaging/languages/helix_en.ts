@@ -19911,6 +19911,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
             <source>Discard</source>
             <translation type="unfinished" />
         </message>
@@ -19951,12 +19952,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>For comparison: caches old outputs at once and summarizes at 85 %. Changes the context most often, and loses the provider's cache of what follows each time: can cost more than Off.</source>
+            <source>For comparison: caches old outputs at once and summarizes at {share}. Changes the context most often, and loses the provider's cache of what follows each time: can cost more than Off.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>For comparison: caches old outputs in fixed batches and summarizes at 85 %. No notes before that.</source>
+            <source>For comparison: caches old outputs in fixed batches and summarizes at {share}. No notes before that.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20199,6 +20200,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
+            <source>Policy not applied: {policy}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>Policy on this page</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
             <source>Policy to compare with</source>
             <translation type="unfinished" />
@@ -20291,6 +20302,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
             <source>Show</source>
             <translation type="unfinished" />
         </message>
@@ -20358,6 +20370,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
             <source>The same at the provider's cache prices: tokens of new input that would cost as much</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
+            <source>The settings keep it as a preview.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20682,7 +20699,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
-            <source>{policy}: request {number} is the first that doesn't fit in the context window.</source>
+            <source>{policy}: request {number} is the first that doesn't fit in the context window. It would be stopped with an error; the figures count all requests as if they fit.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -95,16 +95,31 @@ async def _check_a_preview(rig: WindowRig) -> None:
     await until(
         lambda: [policy.protect_steps for policy in replays.next_policies] == near, "what may be next"
     )
-    find_button(page, "discard_policy").setFocus()
-    QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
-    assert page.slider.track.value_text == "Balanced"
-    assert page.slider.track.hasFocus(), "the button that had the keyboard is gone"
+    await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.wiring.settings.dialog.close()
     await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
     await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
     await _check_it_is_ready_with_the_page(rig, replays)
     await rig.wiring.session_controller.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
+
+
+async def _check_a_preview_is_kept_until_it_is_discarded(rig: WindowRig) -> None:
+    """Who closes the settings with a policy that was not applied reads it, and comes back to it."""
+    page = rig.wiring.settings.dialog.policy
+    title = page.slider.track.value_text
+    rig.wiring.settings.dialog.close()
+    await until(lambda: f"Policy not applied: {title}." in rig.banner_text(), "the reminder")
+    rig.window.banners.action_clicked.emit("policy-preview", "show")
+    await until(page.isVisible, "the preview again")
+    assert "Policy not applied" not in rig.banner_text()
+    assert page.slider.track.value_text == title
+    find_button(page, "discard_policy").setFocus()
+    QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
+    assert page.slider.track.value_text == "Balanced"
+    assert page.slider.track.hasFocus(), "the button that had the keyboard is gone"
+    choice = page.replay_card.policy
+    await until(lambda: choice.currentText() == "Policy on this page", "nothing is left to apply")
 
 
 async def _check_it_is_ready_with_the_page(rig: WindowRig, replays: ScriptedReplays) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy, conflicting_fields
 from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyGroup, PolicyValue, Profile
+from helix_desktop.words.numbers import format_percent
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator
 
@@ -29,7 +30,7 @@ def policy_form(
         _overflow(policy),
         _budget(policy),
     )
-    profiles = tuple(_profile(name) for name in PROFILES)
+    profiles = tuple(_profile(policy if name == policy.profile else own) for name, own in PROFILES.items())
     return PolicyForm(workspace_name, policy.profile, profiles, groups, policy.enabled, restorable or {})
 
 
@@ -45,7 +46,9 @@ def conflict_text(fields: Mapping[str, Any], form: PolicyForm) -> str:
     return tr("“{lower}” can't be above “{upper}”.", lower=lower, upper=upper)
 
 
-def _profile(name: str) -> Profile:
+def _profile(policy: ContextPolicy) -> Profile:
+    """Return the profile of a policy, described with the policy's own numbers."""
+    name, handover_at = policy.profile, format_percent(policy.handover_at)
     match name:
         case "lean":
             description = tr(
@@ -59,13 +62,16 @@ def _profile(name: str) -> Profile:
             )
         case "classic":
             description = tr(
-                "For comparison: caches old outputs in fixed batches and summarizes at 85 %. No notes before "
-                "that."
+                "For comparison: caches old outputs in fixed batches and summarizes at {share}. No notes "
+                "before that.",
+                share=handover_at,
             )
         case "plain":
             description = tr(
-                "For comparison: caches old outputs at once and summarizes at 85 %. Changes the context most "
-                "often, and loses the provider's cache of what follows each time: can cost more than Off."
+                "For comparison: caches old outputs at once and summarizes at {share}. Changes the context "
+                "most often, and loses the provider's cache of what follows each time: can cost more than "
+                "Off.",
+                share=handover_at,
             )
         case _:
             description = tr(
@@ -103,7 +109,7 @@ def _share(
 def _general(policy: ContextPolicy) -> PolicyGroup:
     note = tr("Off: requests are sent unchanged. One that doesn't fit is stopped with an error.")
     subagents = tr("A subagent keeps the profile it starts with. Budgets are those of this workspace.")
-    profiles = [(name, _profile(name).title) for name in PROFILES if name != "off"]
+    profiles = [(name, profile_name(name)) for name in PROFILES if name != "off"]
     return PolicyGroup(tr("General"), "", (
         _field(policy, "enabled", tr("Manage the context"), "", note),
         _field(policy, "subagent_profile", tr("Profile for subagents"), "", subagents,

@@ -76,7 +76,8 @@ def _overflow_note(policy: str, replay: PolicyReplay) -> list[str]:
         return []
     return [
         tr(
-            "{policy}: request {number} is the first that doesn't fit in the context window.",
+            "{policy}: request {number} is the first that doesn't fit in the context window. It would "
+            "be stopped with an error; the figures count all requests as if they fit.",
             policy=policy,
             number=format_integer(first),
         )

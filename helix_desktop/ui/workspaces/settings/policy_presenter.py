@@ -32,6 +32,7 @@ from helix_desktop.workspaces.policy_file import PolicyFile
 
 tr = Translator("Settings: Policy")
 _BANNER, _OPEN, _REPLACE = "policy-file", "open", "replace"
+_PREVIEW_BANNER, _SHOW, _DISCARD = "policy-preview", "show", "discard"
 _SETTLE_MS = 150  # an editor may write a file in several steps
 
 
@@ -42,6 +43,7 @@ class PolicyPresenter(QObject):
         """Follow the files at once; the page comes with `attach`."""
         super().__init__(context.window)
         self._banners, self._services = context.window.banners, context.services
+        self._change_policy = context.window.commands.change_policy
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._session_controller = session_controller
         self.replays = SessionReplays(PolicyReplayWorker)
@@ -146,9 +148,27 @@ class PolicyPresenter(QObject):
     def _on_visibility(self, is_visible: bool) -> None:
         self.preparation.set_page_visible(is_visible=is_visible)
         if is_visible:
+            self._banners.remove(_PREVIEW_BANNER)
             self.show()
         elif self._preview is not None:
             self._preview.leave()
+
+    def remind_of_preview(self) -> None:
+        """Say that a policy was looked at and is not in use, once the settings are closed."""
+        workspace = self._active_workspace.opened
+        if workspace is None or self._policy(workspace) == self._in_use(workspace):
+            return
+        self._banners.show_banner(
+            Banner(
+                _PREVIEW_BANNER,
+                "info",
+                tr("Policy not applied: {policy}.", policy=policy_name(self._policy(workspace))),
+                tr("The settings keep it as a preview."),
+                actions=(BannerAction(_SHOW, tr("Show")), BannerAction(_DISCARD, tr("Discard"))),
+                workspace_id=workspace.id,
+                is_brief=True,
+            )
+        )
 
     def _edit(self, policy: ContextPolicy | None) -> None:
         """Put a policy on the page, that is used nowhere yet; None: the one in use."""
@@ -331,6 +351,9 @@ class PolicyPresenter(QObject):
     def _on_action(self, banner_id: str, action: str) -> None:
         if banner_id == _BANNER:
             self._open_file() if action == _OPEN else self._replace_file()
+        elif banner_id == _PREVIEW_BANNER:
+            self._banners.remove(_PREVIEW_BANNER)
+            self._change_policy.trigger() if action == _SHOW else self._replace(None)
 
     def _open_file(self) -> None:
         workspace = self._active_workspace.opened

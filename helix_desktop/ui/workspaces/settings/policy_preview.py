@@ -200,11 +200,11 @@ class PolicyPreview:
         answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
         return any(answer.model != self._model for answer in answers)
 
-    @staticmethod
-    def _name_of(key: str) -> str:
+    def _name_of(self, key: str) -> str:
         match key:
             case "edited":
-                return tr("Preview")
+                is_applied = self._policies[EDITED] == self._policies[IN_USE]
+                return tr("Policy on this page") if is_applied else tr("Preview")
             case "in_use":
                 return tr("Policy in use")
             case "workspace":

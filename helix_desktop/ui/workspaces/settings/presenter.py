@@ -141,6 +141,7 @@ class SettingsPresenter(QObject):
             dialog.page_selected.connect(
                 lambda page: self._async_actions.start(self._fill(page), "settings page")
             )
+            dialog.finished.connect(lambda _: self.policy.remind_of_preview())
             self._appearance.changed.connect(lambda theme: retint(dialog, theme))
             retint(dialog, self._window.theme)
         return self._dialog
