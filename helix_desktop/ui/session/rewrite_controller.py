@@ -59,6 +59,8 @@ class RewriteController(QObject):
         timeline, actions = views.timeline, window.commands
         timeline.undo_requested.connect(self.undo)
         timeline.redo_requested.connect(self.redo)
+        timeline.undo_last_requested.connect(self.undo_last)
+        timeline.redo_last_requested.connect(self.redo_last)
         timeline.compact_requested.connect(self.write_handover)
         timeline.compare_requested.connect(self.compare)
         timeline.edit_requested.connect(self.edit)

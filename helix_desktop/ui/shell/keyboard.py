@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QKeyCombination, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWidget
 
 from helix_desktop.ui.design.focus import is_pane_stop
@@ -80,6 +80,33 @@ def _choose_line(view: QAbstractItemView) -> None:
 
 def _press(key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
     target = QApplication.focusWidget()
-    if target is not None:
-        for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-            QApplication.sendEvent(target, QKeyEvent(kind, key, modifiers))
+    if target is None:
+        return
+    action = None if _takes(target, key, modifiers) else _action_with(target, key, modifiers)
+    if action is not None:
+        action.trigger()
+        return
+    for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+        QApplication.sendEvent(target, QKeyEvent(kind, key, modifiers))
+
+
+def _takes(target: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> bool:
+    """Return True if a widget answers a key itself, whatever actions have it: as Qt asks it."""
+    override = QKeyEvent(QEvent.Type.ShortcutOverride, key, modifiers)
+    override.ignore()
+    QApplication.sendEvent(target, override)
+    return override.isAccepted()
+
+
+def _action_with(target: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> QAction | None:
+    """Return the action that has a key where the focus is; Qt looks for it only at keys that were typed."""
+    chord = QKeySequence(QKeyCombination(modifiers, key))
+    contexts = {Qt.ShortcutContext.WidgetShortcut, Qt.ShortcutContext.WidgetWithChildrenShortcut}
+    widget: QWidget | None = target
+    while widget is not None:
+        for action in widget.actions():
+            if action.shortcutContext() in contexts and action.isEnabled() and chord in action.shortcuts():
+                return action
+        contexts = {Qt.ShortcutContext.WidgetWithChildrenShortcut}
+        widget = widget.parentWidget()
+    return None

@@ -21,6 +21,7 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed
@@ -76,6 +77,8 @@ class Timeline(Themed, QWidget):
 
     undo_requested = Signal(int)
     redo_requested = Signal(int)
+    undo_last_requested = Signal()
+    redo_last_requested = Signal()
     show_in_chat = Signal(int)
     compare_requested = Signal(int)  # a handover with others; PREVIEW: as it would be now
     edit_requested = Signal(int)  # a handover
@@ -262,6 +265,9 @@ class Timeline(Themed, QWidget):
         wishes.new_session.connect(self.new_session_requested)
         self.empty.button_clicked.connect(self.compose_requested)
         self.filter_bar.changed.connect(self._show_cards)
+        here = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        add_shortcut(self, "Ctrl+Z", self.undo_last_requested.emit, here)
+        add_shortcut(self, "Ctrl+Shift+Z", self.redo_last_requested.emit, here)
 
     def _show_numbers(self) -> None:
         state = self._state

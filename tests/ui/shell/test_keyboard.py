@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.motion import reduce_motion
+from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.shell.keyboard import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -93,6 +94,24 @@ def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWin
     assert {window.rail.button("w"), sessions} < set(stops)
     assert sessions.currentIndex().flags() & Qt.ItemFlag.ItemIsSelectable
     assert [stops[1], stops[0]] == stops[3:5]
+
+
+def test_the_edit_menu_does_what_the_keys_do_where_the_keyboard_is(qtbot: QtBot, window: MainWindow) -> None:
+    """An action of a page around the focus has them, unless what has the focus takes them itself."""
+    page, field, button = QWidget(window), QLineEdit(), QPushButton()
+    page.setLayout(column(field, button))
+    undone: list[str] = []
+    add_shortcut(page, "Ctrl+Z", lambda: undone.append("page"), Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    add_shortcut(page, "Ctrl+C", lambda: undone.append("copy"), Qt.ShortcutContext.WidgetShortcut)
+    page.show()
+    for is_taken, widget in ((True, field), (False, button)):
+        widget.setFocus()
+        qtbot.waitUntil(widget.hasFocus)
+        if is_taken:
+            QTest.keyClicks(field, "typed")
+        window.commands.undo.trigger()
+        window.commands.copy.trigger()
+        assert (field.text(), undone) == ("", [] if is_taken else ["page"])
 
 
 def test_nothing_moves_when_motion_is_reduced(window: MainWindow) -> None:

@@ -175,6 +175,14 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
     assert bar.value() > 0
 
 
+def test_the_last_change_is_undone_and_redone_with_the_usual_keys(qtbot: QtBot, pane: Timeline) -> None:
+    pane.setFocus()
+    with qtbot.waitSignal(pane.undo_last_requested):
+        QTest.keySequence(focused_widget(), "Ctrl+Z")
+    with qtbot.waitSignal(pane.redo_last_requested):
+        QTest.keySequence(focused_widget(), "Ctrl+Shift+Z")
+
+
 def test_a_running_compaction_displays_its_phase_and_can_be_canceled(qtbot: QtBot, pane: Timeline) -> None:
     """Phase and streamed text; cancel is one click; then it is gone."""
     pane.set_running(RunningCard("summarize", "word " * 400))
