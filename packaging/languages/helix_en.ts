@@ -67,11 +67,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/about/page.py" />
-            <source>Copied</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/about/page.py" />
             <source>Copy</source>
             <translation type="unfinished" />
         </message>
@@ -10202,6 +10197,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/copied.py" />
             <location filename="../../helix_desktop/ui/design/viewer/content_viewer.py" />
             <source>Copied</source>
             <translation type="unfinished" />
@@ -18188,11 +18184,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Connects to:</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/sharing_card.py" />
-            <source>Copied</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import IconLabel, SelectableText
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, row
+from helix_desktop.ui.design.copied import show_copied
+from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, line
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead, ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
@@ -44,10 +45,6 @@ class PreviewView(Card):
         self._gist.setLayout(self._gist_column)
         self._details.setLayout(self._details_column)
         self._details.hide()
-        self._complete, self._incomplete = (
-            IconLabel("circle-check", px=14, color_token="ok"),
-            IconLabel("triangle-alert", px=14, color_token="warn"),
-        )
         self._coverage = SummaryCoverageView(is_folded=True)
         self._messages = Pill("", icon_name="message-square")
         self._continuations: tuple[Continuation, ...] = ()
@@ -70,18 +67,13 @@ class PreviewView(Card):
         self.write_button.clicked.connect(signals.compact)
         self.session_button.clicked.connect(lambda: signals.new_session.emit(0))
         self.compare_button.clicked.connect(lambda: signals.compare.emit(PREVIEW))
-        self.copy_button.clicked.connect(lambda: signals.copy.emit(self._card.markdown if self._card else ""))
+        self.copy_button.clicked.connect(self._copy)
         self.opener.toggled.connect(lambda _: self._show_details())
 
     def _lay_out(self) -> None:
-        coverage = row(gap=8)
-        for icon in (self._complete, self._incomplete):
-            coverage.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
-        coverage.addWidget(self._coverage, 1)
-        buttons = [self.write_button, self.session_button, self.copy_button, self.compare_button]
-        for widget in (self._title, self._status, line(), self._gist):
+        buttons = [self.write_button, self.session_button, self.compare_button, self.copy_button]
+        for widget in (self._title, self._status, line(), self._gist, self._coverage):
             self.body.addWidget(widget)
-        self.body.addLayout(coverage)
         self.body.addWidget(FlowBox([self._messages, self._without_model]))
         self.body.addWidget(FlowBox(buttons))
         self.body.addWidget(self._links)
@@ -97,8 +89,6 @@ class PreviewView(Card):
         self._card = card
         self._messages.set_text(card.messages)
         self._coverage.show_coverage(card.coverage, card.missing)
-        self._complete.setVisible(bool(card.coverage) and not card.missing.lines)
-        self._incomplete.setVisible(bool(card.missing.lines))
         bullets = [BulletView(bullet, "text") for bullet in gist_bullets(card.sections)]
         for bullet in bullets:
             bullet.source_clicked.connect(self._signals.source)
@@ -121,6 +111,11 @@ class PreviewView(Card):
         ]
         self._fill(self._links, [FlowBox(pills)] if pills else [])
         self._links.setVisible(bool(pills))
+
+    def _copy(self) -> None:
+        if self._card is not None:
+            self._signals.copy.emit(self._card.markdown)
+            show_copied(self.copy_button)
 
     def _show_details(self) -> None:
         is_open, card = self.opener.isChecked(), self._card

@@ -94,6 +94,9 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     with qtbot.waitSignal(pane.copy_requested) as copied:
         preview.copy_button.click()
     assert copied.args == ["# Handover"]
+    assert preview.copy_button.text() == "Copied"
+    preview.copy_button.click()  # once more, while it says so
+    qtbot.waitUntil(lambda: preview.copy_button.text() == "Copy")
     pane.set_state(timeline_state())
     with qtbot.waitSignal(pane.compact_requested):
         preview.write_button.click()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -17,8 +18,6 @@ from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("About")
-
-_COPIED_MS = 1_500
 
 
 class AboutPage(QWidget):
@@ -99,8 +98,7 @@ class AboutPage(QWidget):
 
     def _copy_report(self) -> None:
         QGuiApplication.clipboard().setText(self._report)
-        self._copy.setText(tr("Copied"))
-        QTimer.singleShot(_COPIED_MS, self._copy, lambda: self._copy.setText(tr("Copy")))
+        show_copied(self._copy)
 
 
 def _selectable(role: str) -> QLabel:

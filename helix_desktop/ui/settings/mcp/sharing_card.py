@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame
 
@@ -13,6 +13,7 @@ from helix_desktop.services.cache_server.config_snippets import (
     stdio_config,
 )
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
+from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.labels import align_as_code, label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -20,8 +21,6 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: MCP")
-
-_COPIED_MS = 1_600
 
 
 class SharingCard(QFrame):
@@ -64,10 +63,8 @@ class SharingCard(QFrame):
         )  # fmt: skip
         self.http.clicked.connect(lambda: self.switched.emit(self.http.isChecked()))
         renew.clicked.connect(self.renew_requested)
-        copy.clicked.connect(lambda: _copy_with_feedback(copy, self._stdio_config, copy_text))
-        self._copy_http.clicked.connect(
-            lambda: _copy_with_feedback(self._copy_http, self._http_config, copy_http_text)
-        )
+        copy.clicked.connect(lambda: _copy(copy, self._stdio_config))
+        self._copy_http.clicked.connect(lambda: _copy(self._copy_http, self._http_config))
 
     def show_sharing(self, workspace_name: str, command: tuple[str, ...], sharing: SharingState) -> None:
         """Show how the cache of a workspace is shared; `command` starts its server."""
@@ -91,8 +88,7 @@ def _quoted(word: str) -> str:
     return f'"{word}"' if " " in word else word
 
 
-def _copy_with_feedback(button: PushButton, text: str, title: str) -> None:
-    """Put a text on the clipboard, and say so on the button for a moment instead of its title."""
+def _copy(button: PushButton, text: str) -> None:
+    """Put a text on the clipboard, and say so on the button for a moment."""
     QGuiApplication.clipboard().setText(text)
-    button.setText(tr("Copied"))
-    QTimer.singleShot(_COPIED_MS, button, lambda: button.setText(title))
+    show_copied(button)
