@@ -50,7 +50,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
         turns = len(rig.events(TurnEnded))
         press(rig.chat, "send_suggestion")
         assert rig.composer.editor.hasFocus()
-        await rig.answer_approval("once")
+        await rig.answer_approval("demo")
         await until(lambda: len(rig.events(TurnEnded)) > turns, "the turn ended")
         await rig.wait_for_turn_end()
 
