@@ -68,6 +68,21 @@ def test_optional_fields_have_an_off_state() -> None:
             assert "0" in field.note, field.key
 
 
+@pytest.mark.parametrize("name", ["classic", "plain"])
+def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None:
+    """That of the policy on the page; the other profiles with their own."""
+
+    def descriptions(**changes: float) -> dict[str, str]:
+        form = policy_form("helix", policy_from({"profile": name, **changes}))
+        return {profile.name: profile.description for profile in form.profiles}
+
+    own, changed = descriptions(), descriptions(handover_at=0.6)
+    assert "summarizes at 85 %" in own[name]
+    assert changed[name] == own[name].replace("85 %", "60 %")
+    others = own.keys() - {name}
+    assert all(changed[other] == own[other] for other in others)
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
