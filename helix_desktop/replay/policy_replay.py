@@ -37,7 +37,9 @@ class PolicyReplay(msgspec.Struct, frozen=True):
     prices (as `replay/totals.py`), `coverage` is the share of what the agent used next that was in the window
     (0..1; None: nothing was used again). `window` is the model's, `handover_at` the threshold in tokens.
     `is_exact`: by the live engine's own decisions at each request; otherwise an approximate picture, of which
-    the first `exact_points` are exact.
+    the first `exact_points` are exact. `first_too_large` numbers the first request, from 1, that the engine
+    would have stopped; 0: none, or not known yet. `sent` and `billed` count it and all after it, `coverage`
+    only requests that fit.
     """
 
     points: tuple[WindowPoint, ...]
@@ -49,6 +51,7 @@ class PolicyReplay(msgspec.Struct, frozen=True):
     coverage: float | None
     is_exact: bool
     exact_points: int = 0
+    first_too_large: int = 0
 
 
 def partly_exact(partial: PolicyReplay, estimate: PolicyReplay) -> PolicyReplay:

@@ -20690,7 +20690,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
-            <source>{policy}: request {number} is the first that doesn't fit in the context window. It would be stopped with an error; the figures count all requests as if they fit.</source>
+            <source>{policy}: request {number} of {total} is the first that doesn't fit in the context window with room for the answer. It would be stopped with an error. Tokens sent and billed count all requests as if they fit, coverage only those that do.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.usage_gauge import (
-    UsageGauge,
     estimate_next_request,
     handover_threshold,
     request_ratio,
@@ -185,6 +184,7 @@ class _Run:
         self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words, origins, shortened)
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []
+        self._first_too_large = 0
         self._seq = 0  # the newest event of the session's own log
         self._scale = facts.ratio
 
@@ -224,11 +224,10 @@ class _Run:
         used = round(estimate * self._scale)
         self._points.append(WindowPoint(self._seq, self._engine.now_ms // MS, used))
         self._sums.add(used, estimate)
-        if seq in self._uses and self._is_sent(gauge):
+        if not gauge.fits:
+            self._first_too_large = self._first_too_large or len(self._points)
+        elif seq in self._uses:
             self._in_window.add(self._uses[seq])
-
-    def _is_sent(self, gauge: UsageGauge) -> bool:
-        return gauge.fits
 
     def _estimate(self) -> int:
         return estimate_next_request(self._transcript, self._engine.policy, self._engine.frame)
@@ -256,4 +255,5 @@ class _Run:
             billed=self._sums.billed(self._engine.summary_tokens),
             coverage=covered.share if covered.identifiers else None,
             is_exact=True,
+            first_too_large=self._first_too_large,
         )

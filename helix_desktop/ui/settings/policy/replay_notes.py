@@ -14,10 +14,12 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     """Return the lines below the figures: what differs, what is counted, and by which model."""
     mine, other = comparison.replay, comparison.reference_replay
     notes = []
-    if comparison.is_exact and not comparison.is_one and mine is not None and other is not None:
-        notes += _difference_notes(comparison, mine, other)
+    if comparison.is_exact and mine is not None and other is not None:
+        if not comparison.is_one:
+            notes += _difference_notes(comparison, mine, other)
         notes += _overflow_note(comparison.name_of(comparison.policy), mine)
-        notes += _overflow_note(comparison.name_of(comparison.reference), other)
+        if not comparison.is_one:
+            notes += _overflow_note(comparison.name_of(comparison.reference), other)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
     notes += [
@@ -70,15 +72,16 @@ def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: P
 
 
 def _overflow_note(policy: str, replay: PolicyReplay) -> list[str]:
-    """Return from where a policy's requests are larger than the context window; nothing if all fit."""
-    first = next((at for at, point in enumerate(replay.points, 1) if point.tokens > replay.window), None)
-    if first is None:
+    """Return from where a policy's requests would be stopped as too large; nothing if all fit."""
+    if not replay.first_too_large:
         return []
     return [
         tr(
-            "{policy}: request {number} is the first that doesn't fit in the context window. It would "
-            "be stopped with an error; the figures count all requests as if they fit.",
+            "{policy}: request {number} of {total} is the first that doesn't fit in the context window with "
+            "room for the answer. It would be stopped with an error. Tokens sent and billed count all "
+            "requests as if they fit, coverage only those that do.",
             policy=policy,
-            number=format_integer(first),
+            number=format_integer(replay.first_too_large),
+            total=format_integer(len(replay.points)),
         )
     ]

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.events.choices import PolicyChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried, UserSpoke
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
@@ -210,6 +211,37 @@ def test_a_name_that_only_an_excluded_output_held_is_not_covered() -> None:
         return share
 
     assert coverage(Excluded((last.seq + 2,), "x", 1, "0" * 64)) < coverage()
+
+
+def requests_before_the_stop(messages: list[dict[str, Any]], policy: ContextPolicy) -> int:
+    """Return how many requests the live engine sends until it stops one as too large."""
+    sent = 0
+    with closing(Replayer(policy, WINDOW)) as replayer:
+        for message in messages:
+            if message["role"] == "assistant":
+                try:
+                    replayer.request()
+                except RequestTooLarge:
+                    return sent
+                sent += 1
+            replayer.feed(message)
+    raise AssertionError("each request fits")
+
+
+def test_the_first_request_that_is_stopped_is_the_one_that_the_live_engine_stops() -> None:
+    """That leaves the answer no room; what was sent counts all requests."""
+    messages, off = session(3, 24), POLICIES["off"]
+    log, fits = run_live(messages, POLICIES["lean"]).log, requests_before_the_stop(messages, off)
+    replay = replay_policy(log, off, MODEL, 0)
+    assert replay.first_too_large == fits + 1
+    assert replay.sent == sum(point.tokens for point in replay.points)
+    answer_room = msgspec.structs.replace(MODEL, reserve=WINDOW // 4)
+    stopped = replay_policy(log, off, answer_room, 0).first_too_large
+    assert 0 < stopped <= fits, "before the context window is full"
+    used = [point.tokens for point in replay.points]
+    assert used[stopped - 2] + answer_room.reserve <= WINDOW < used[stopped - 1] + answer_room.reserve
+    roomy = msgspec.structs.replace(MODEL, window=100 * WINDOW)
+    assert not replay_policy(log, off, roomy, 0).first_too_large
 
 
 def test_each_request_counts_as_the_provider_reported_it() -> None:

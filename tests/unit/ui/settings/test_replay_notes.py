@@ -26,10 +26,18 @@ def test_they_say_from_where_two_policies_differ_and_why_sending_less_can_cost_m
     assert dearer.startswith("Plain sends less but is billed more")
     assert not any("billed more" in note for note in compared(replace(PLAIN, billed=7_000.0), OFF))
     assert compared(OFF, OFF)[0] == "Both policies send the same requests in this session."
-    assert not any("doesn't fit" in note for note in compared(PLAIN, OFF))
-    small = replace(OFF, window=10_000)
-    assert [note for note in compared(PLAIN, small) if note.startswith("Off: request 3 is the first")]
     assert not any("differ" in note for note in compared(replace(PLAIN, is_exact=False), OFF))
+
+
+def test_figures_with_requests_that_would_be_stopped_say_so_even_of_one_policy() -> None:
+    """Also beside itself: a session that had room under another policy has none under the one in use."""
+    assert not any("doesn't fit" in note for note in compared(PLAIN, OFF))
+    stopped = replace(OFF, first_too_large=3)
+    (note,) = [note for note in compared(PLAIN, stopped) if "doesn't fit" in note]
+    assert note.startswith("Off: request 3 of 4 is the first")
+    assert "Tokens sent and billed count all requests" in note
+    one = PolicyComparison(CHOICES, "off", "off", stopped, stopped, "ready", is_one=True)
+    assert [line for line in replay_notes(one) if "doesn't fit" in line] == [note]
 
 
 def test_the_model_is_named_only_where_others_answered_too() -> None:
