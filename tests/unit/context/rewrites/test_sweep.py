@@ -81,6 +81,22 @@ def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     assert planner.sweep_all(build_history(6, size=60).transcript, BALANCED) is None
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
+    """The agent always has what it just read, whatever number the policy page takes."""
+    policy = msgspec.structs.replace(PROFILES["plain"], protect_steps=steps, protect_tokens=0)
+    simulator = build_history(8, size=2_000, policy=policy)
+    simulator.answer_all_calls("x")
+    transcript = simulator.transcript
+    masked = [item.step for item in transcript.messages.items if item.seq in transcript.window.masked]
+    candidates = [
+        item.step
+        for candidate in sweep.sweep_candidates(transcript, policy)
+        if (item := transcript.messages.item(candidate.seq))
+    ]
+    assert max(masked + candidates) == transcript.messages.steps - 2
+
+
 def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
     """Later sweeps leave them in full; a manual sweep can mask them."""
     simulator = build_history(8, size=4_000, policy=disable_folding(BALANCED))
