@@ -23,7 +23,7 @@ from helix_desktop.domain.translatable_text import TextContext
 _text = TextContext("Context")
 
 _CITED = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]")
-_TYPED_BEHIND = re.compile(_CITED.pattern + r"(?=\s*[^\s.])")
+_CITED_WITHIN = re.compile(_CITED.pattern + r"(?=\s*[^\s.])")
 _WHAT = _text("The edited handover can't be read.")
 
 
@@ -93,7 +93,7 @@ def _add_line(sentences: list[str], line: str) -> None:
 
 def _with_sources_last(sentence: str) -> str:
     """Move sources that the user typed more behind to the end, where they are read."""
-    if not _TYPED_BEHIND.search(sentence):
+    if not _CITED_WITHIN.search(sentence):
         return sentence
     return f"{_CITED.sub('', sentence).strip()} [{', '.join(_CITED.findall(sentence))}]"
 

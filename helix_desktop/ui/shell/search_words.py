@@ -81,7 +81,7 @@ SEARCH_WORDS: dict[str, TranslatableText] = {
 }
 
 
-def is_called(needle: str, action: QAction, own_words: str) -> bool:
+def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
     """Return True if every typed word is in a command's own words, or begins one of its search words."""
     search_words = translate(SEARCH_WORDS.get(action.objectName(), "")).casefold().split()
     own = own_words.casefold()

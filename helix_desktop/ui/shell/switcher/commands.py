@@ -13,7 +13,7 @@ from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.shell.actions import action_shortcut
-from helix_desktop.ui.shell.search_words import is_called
+from helix_desktop.ui.shell.search_words import matches_search_words
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.translation import Translator
 
@@ -54,7 +54,7 @@ class CommandList(QObject):
             own_words = f"{command_text(action)} {commands[action]}"
             if matches_query(needle, own_words):
                 yield _item(action, commands[action])
-            elif is_called(needle, action, own_words):
+            elif matches_search_words(needle, action, own_words):
                 by_other_words.append(action)
         yield from (_item(action, commands[action]) for action in by_other_words)
 
