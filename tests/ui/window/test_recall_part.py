@@ -33,9 +33,10 @@ async def open_dialog(rig: WindowRig, digest: str, *, by_key: bool) -> RecallDia
         QTest.keyClicks(table, "r")
     else:
         preview.part_button.click()
-    await until(lambda: rig.wiring.recalls.dialog is not None, "the dialog is open")
+    await until(lambda: rig.wiring.recalls.dialog is not None, "the dialog is made")
     dialog = rig.wiring.recalls.dialog
     assert dialog is not None
+    await until(dialog.isActiveWindow, "the dialog has the keyboard")
     return dialog
 
 
@@ -52,6 +53,7 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         dialog = await open_dialog(rig, digest, by_key=True)
         summary = dialog.summary
         assert not dialog.recall_button.isEnabled()
+        await until(dialog.pattern.hasFocus, "the user can type at once")
         QTest.keyClick(dialog.pattern, Qt.Key.Key_Backtab)
         checked = focused_widget()
         assert checked.objectName() == "view-pattern", "the checked one of the three"
