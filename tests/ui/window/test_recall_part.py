@@ -45,11 +45,16 @@ def says_so(dialog: RecallDialog, words: str) -> bool:
     return words in dialog.summary.text()
 
 
-async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplication, tmp_path: Path) -> None:
+async def attach_log(rig: WindowRig) -> str:
+    """Open a workspace with one output, and return its digest."""
+    await rig.open_folder("project")
+    return (await rig.workspace.contents.attach_paste(rig.conversation.session.id, LOG)).digest
+
+
+async def test_matching_lines_are_recalled_as_the_agent_does(qapp: QApplication, tmp_path: Path) -> None:
     """Hits and cost are known before; what is wrong with a pattern is said; Enter waits for the answer."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, LOG)).digest
+        digest = await attach_log(rig)
         dialog = await open_dialog(rig, digest, by_key=True)
         summary = dialog.summary
         assert not dialog.recall_button.isEnabled()
@@ -71,6 +76,18 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         await until(lambda: len(rig.attachment_labels()) == 1, "it goes along")
         assert rig.window.page() == "chat"
 
+        store, count = rig.workspace.store, rig.wiring.services.counter.count
+        (matches,) = rig.wiring.session_controller.composer.attachments.current()
+        tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
+        answer = await tool.run("c1", RecallArguments(hash=digest, pattern="(?i)FAILED", context=2))
+        assert answer.model_text.partition("\n")[2] == matches.text
+        assert "lines that match" in rig.attachment_labels()[0]
+
+
+async def test_lines_are_recalled_and_what_there_is_not_is_said(qapp: QApplication, tmp_path: Path) -> None:
+    """Lines that can't be read, or that the output does not have, are named before anything is recalled."""
+    async with open_window(qapp, tmp_path) as rig:
+        digest = await attach_log(rig)
         dialog = await open_dialog(rig, digest, by_key=False)
         button = dialog.switch.findChild(QAbstractButton, "view-lines")
         assert button is not None
@@ -97,12 +114,6 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         QTest.keyClicks(dialog.lines, "7-8")
         await until(dialog.recall_button.isEnabled, "there are such lines")
         dialog.recall_button.click()
-        await until(lambda: len(rig.attachment_labels()) == 2, "they go along")
-
-        store, count = rig.workspace.store, rig.wiring.services.counter.count
-        matches, lines = rig.wiring.session_controller.composer.attachments.current()
-        tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
-        answer = await tool.run("c1", RecallArguments(hash=digest, pattern="(?i)FAILED", context=2))
-        assert answer.model_text.partition("\n")[2] == matches.text
+        await until(lambda: len(rig.attachment_labels()) == 1, "they go along")
+        (lines,) = rig.wiring.session_controller.composer.attachments.current()
         assert lines.text == "step 7: failed\nstep 8: ok"
-        assert "lines that match" in rig.attachment_labels()[0]
