@@ -12,13 +12,14 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 
-def recorded_changes_text(event: ChangesRecorded, turn: int = 0) -> str:
+def recorded_changes_text(event: ChangesRecorded, turn: int = 0, *, is_redo: bool | None = None) -> str:
     """Return what changed by something else than a call of this session; of a revert, how much it took back.
 
-    `turn` is the turn of what a revert takes back, 0 if it is not known.
+    `turn` is the turn of what a revert takes back, 0 if it is not known. `is_redo` says if it brings back
+    what was taken back; None: only its own event is known.
     """
     if event.source == "revert":
-        return _revert_text(event, turn)
+        return _revert_text(event, turn, is_redo=event.scope == "redo" if is_redo is None else is_redo)
     file = escape_hidden_name(event.first_path)
     if event.source == "outside":
         if event.files == 1:
@@ -62,8 +63,13 @@ def line_counts_texts(added: int, removed: int) -> tuple[str, str]:
     return with_sign("+", format_integer(added)), with_sign("\N{MINUS SIGN}", format_integer(removed))
 
 
-def _revert_text(event: ChangesRecorded, turn: int) -> str:
+def _revert_text(event: ChangesRecorded, turn: int, *, is_redo: bool) -> str:
     files = changed_files_text(event.files, event.first_path)
+    if is_redo:
+        is_part = event.scope == "hunk"
+        return (
+            tr("Redid part of {files}", files=files) if is_part else tr("Redid changes: {files}", files=files)
+        )
     match event.scope:
         case "hunk":
             return tr("Reverted part of {files}", files=files)
@@ -73,6 +79,4 @@ def _revert_text(event: ChangesRecorded, turn: int) -> str:
             return tr("Reverted the session's changes: {files}", files=files)
         case "rewind":
             return tr("Rewound files: {files}", files=files)
-        case "redo":
-            return tr("Redid changes: {files}", files=files)
     return tr("Reverted {files}", files=files)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
+from helix_desktop.context.log.reverted_changes import redo_ids
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -39,6 +40,7 @@ def session_markdown(title: str, log: Sequence[RecordedEvent]) -> str:
     transcript = Transcript(log)
     calls: dict[str, ToolCall] = {}
     parts = [f"# {escape_hidden_name(session_title(title))}"]
+    redos = redo_ids(log)
     speaker = ""  # the model whose heading the present steps are under
     for recorded in log:
         match recorded.event:
@@ -51,12 +53,12 @@ def session_markdown(title: str, log: Sequence[RecordedEvent]) -> str:
                 speaker = model
             case _:
                 pass
-        parts.extend(_event_parts(recorded, calls, transcript))
+        parts.extend(_event_parts(recorded, calls, transcript, redos))
     return "\n\n".join(parts) + "\n"
 
 
 def _event_parts(
-    recorded: RecordedEvent, calls: dict[str, ToolCall], transcript: Transcript
+    recorded: RecordedEvent, calls: dict[str, ToolCall], transcript: Transcript, redos: Set[str]
 ) -> Iterator[str]:
     time = format_date_and_time(recorded.at)
     match event := recorded.event:
@@ -74,11 +76,11 @@ def _event_parts(
             yield f"**{tr('You')}:** {event.question}"
             yield f"**{tr('Agent')}:** {event.answer}"
         case _:
-            if text := _note_text(event, transcript):
+            if text := _note_text(event, transcript, redos):
                 yield _note(text)
 
 
-def _note_text(event: Event, transcript: Transcript) -> str:
+def _note_text(event: Event, transcript: Transcript, redos: Set[str]) -> str:
     """Return what happened between messages; empty for what a reader of the conversation needn't know."""
     match event:
         case TurnEnded() if event.how != "done":
@@ -88,7 +90,7 @@ def _note_text(event: Event, transcript: Transcript) -> str:
         case HandoverMade():
             return handover_text(event, transcript)
         case ChangesRecorded() if event.source != "tool":
-            return recorded_changes_text(event)
+            return recorded_changes_text(event, is_redo=event.capture in redos)
     return ""
 
 

@@ -3737,6 +3737,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
+            <source>Part of {file} redone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Part of {file} reverted.</source>
             <translation type="unfinished" />
         </message>
@@ -3786,6 +3791,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Redid part of {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <location filename="../../helix_desktop/ui/changes/menus.py" />
             <location filename="../../helix_desktop/ui/changes/texts.py" />
@@ -3809,6 +3819,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>Redo changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Redo of a part</source>
             <translation type="unfinished" />
         </message>
         <message>

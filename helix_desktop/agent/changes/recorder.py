@@ -18,10 +18,11 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
+from helix_desktop.context.log.reverted_changes import redo_ids
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges, RevertScope
+from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
@@ -91,15 +92,14 @@ class ChangeRecorder:
         if self._history is None:
             return ""
         await self._record(self._history)  # the command line reverts, too
-        scopes: dict[str, RevertScope] = {}
-        for event in self._since_last_message():
-            if event.source == "revert":
-                changes = await self._changes_of(event)
-                scopes |= {change.path: event.scope for change in changes}
-        redone, rewound = (
-            [path for path, scope in scopes.items() if scope == kind] for kind in ("redo", "rewind")
-        )
-        return reverts_note([path for path in scopes if path not in (*redone, *rewound)], redone, rewound)
+        reverts = [event for event in self._since_last_message() if event.source == "revert"]
+        redos = redo_ids(self._session.log) if reverts else frozenset()
+        last: dict[str, ChangesRecorded] = {}
+        for event in reverts:
+            last |= {change.path: event for change in await self._changes_of(event)}
+        redone = [path for path, event in last.items() if event.capture in redos]
+        rewound = [path for path, event in last.items() if event.scope == "rewind"]
+        return reverts_note([path for path in last if path not in (*redone, *rewound)], redone, rewound)
 
     def _since_last_message(self) -> list[ChangesRecorded]:
         """Return the captures recorded since the user's last message."""

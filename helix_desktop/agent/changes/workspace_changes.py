@@ -28,11 +28,14 @@ from helix_desktop.context.log.recorded_changes import (
 from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked, WorkspaceUntrusted
 from helix_desktop.domain.events.file_changes import ChangesAccepted
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.hunk_states import HunkState, all_in_state, hunk_states
 from helix_desktop.domain.file_history.patch import PatchFile, patch_text
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertStatus
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
+from helix_desktop.domain.file_history.revert_direction import RevertDirections
 from helix_desktop.domain.file_history.session_changes import (
     RecordedChanges,
     RevertSelection,
@@ -94,6 +97,18 @@ class WorkspaceChanges:
         contents = await read_state_content(history, before), await read_state_content(history, after)
         return await asyncio.to_thread(diff_states, before, contents[0], after, contents[1])
 
+    async def hunk_states(self, diff: FileDiff, present: FileState | None) -> tuple[HunkState, ...]:
+        """Return what became of the hunks of a diff in another state of its path."""
+        if diff.kind != "text":
+            return ()
+        history = self._require_history()
+        before, after, there = [
+            await read_state_content(history, state) for state in (diff.before, diff.after, present)
+        ]
+        if present is not None and there is None:  # nobody knows
+            return all_in_state(diff, "standing")
+        return await asyncio.to_thread(hunk_states, diff, before, after, there)
+
     async def content(self, digest: str) -> bytes:
         """Return a former content. Raises DigestUnknown, ContentDamaged."""
         return await self._require_history().content(digest)
@@ -108,10 +123,31 @@ class WorkspaceChanges:
             change = await self._without_hunks(rows, selection, selection.hunks)
             row = _find(rows, selection.capture_ids[0])
             if row.source == "revert" and change in row.changes:  # all of its hunks
-                return await self.plan(session_id, replace(selection, hunks=None, scope="redo"))
-            return await self._plan([change], selection.capture_ids, replace(selection, scope="hunk"))
+                whole = replace(selection, hunks=None, scope=_scope_against(row))
+                return await self.plan(session_id, whole)
+            return await self._plan(rows, [change], selection.capture_ids, "hunk")
         changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
-        return await self._plan(changes, captures, selection)
+        return await self._plan(rows, changes, captures, selection.scope)
+
+    async def plan_hunk_redo(self, session_id: str, selection: RevertSelection) -> RevertPlan:
+        """Return what doing a hunk again would do that was taken back: of one change, or of a revert.
+
+        Raises InvalidInput as `plan` does.
+        """
+        rows = (await self.of_session(session_id)).captures
+        hunks = selection.hunks or ()
+        change = await self._without_hunks(rows, selection, hunks)
+        again = FileChange(change.path, before=change.after, after=change.before)
+        row = _find(rows, selection.capture_ids[0])
+        by = await self._taken_back_by(rows, row, again, hunks)
+        if by is None:
+            ids, scope = (row.reverts, row.scope) if row.source == "revert" else ((row.capture_id,), "redo")
+            return await self._plan(rows, [again], ids, scope)
+        whole = await self.plan(
+            session_id, RevertSelection((by.capture_id,), (again.path,), scope=_scope_against(by))
+        )
+        part = await self._plan(rows, [again], (by.capture_id,), "hunk")
+        return whole if [*map(_outcome, whole.files)] == [*map(_outcome, part.files)] else part
 
     async def plan_rewind(self, session_id: str, seq: int) -> RevertPlan:
         """Return what bringing the files to what they were at event `seq` would do.
@@ -121,7 +157,7 @@ class WorkspaceChanges:
         """
         rows = (await self.of_session(session_id)).captures
         changes, captures = await asyncio.to_thread(changes_after, rows, seq)
-        return await self._plan(changes, captures, RevertSelection((), scope="rewind"))
+        return await self._plan(rows, changes, captures, "rewind")
 
     async def plan_redo(self, session_id: str, capture_id: str, paths: Sequence[str] = ()) -> RevertPlan:
         """Return what redoing would do: of these paths, or (none named) of all.
@@ -136,13 +172,14 @@ class WorkspaceChanges:
             if change.path in row.reverted and (not paths or change.path in paths)
         ]
         if row.source != "revert":
-            return await self._plan(again, (capture_id,), RevertSelection((capture_id,), scope="redo"))
+            return await self._plan(rows, again, (capture_id,), "redo")
         is_standing = any(
             change.path not in row.reverted for change in row.changes if not paths or change.path in paths
         )
         if is_standing:
-            return await self.plan(session_id, RevertSelection((capture_id,), tuple(paths), scope="redo"))
-        return await self._plan(again, row.reverts, RevertSelection(row.reverts, scope=row.scope))
+            selection = RevertSelection((capture_id,), tuple(paths), scope=_scope_against(row))
+            return await self.plan(session_id, selection)
+        return await self._plan(rows, again, row.reverts, row.scope)
 
     async def resolve_by_hand(self, plan: RevertPlan, path: str, text: bytes) -> RevertPlan:
         """Return the plan with the user's own merge as what `merged` puts at a path. Stores it."""
@@ -248,10 +285,38 @@ class WorkspaceChanges:
             return None
 
     async def _plan(
-        self, changes: Sequence[FileChange], capture_ids: Sequence[str], selection: RevertSelection
+        self,
+        rows: Sequence[RecordedChanges],
+        changes: Sequence[FileChange],
+        capture_ids: Sequence[str],
+        scope: RevertScope,
     ) -> RevertPlan:
         plan = await self._require_files().plan_revert(changes, capture_ids)
-        return replace(plan, capture_ids=tuple(capture_ids), scope=selection.scope)
+        directions = RevertDirections()
+        for row in rows:
+            directions.add(row.capture_id, row.source, row.scope, row.reverts)
+        is_redo = directions.is_redo(scope, capture_ids)
+        return replace(plan, capture_ids=tuple(capture_ids), scope=scope, is_redo=is_redo)
+
+    async def _taken_back_by(
+        self,
+        rows: Sequence[RecordedChanges],
+        row: RecordedChanges,
+        change: FileChange,
+        hunks: Sequence[int],
+    ) -> RecordedChanges | None:
+        """Return the newest revert that stands, and took hunks of a row's change of a path back."""
+        own = next(own for own in row.changes if own.path == change.path)
+        diff = await self.diff(own.before, own.after)
+        for later in reversed(rows[rows.index(row) + 1 :]):
+            turned = next((turned for turned in later.changes if turned.path == change.path), None)
+            if later.source != "revert" or turned is None or change.path in later.reverted:
+                continue
+            before = await self.hunk_states(diff, turned.before)
+            after = await self.hunk_states(diff, turned.after)
+            if all((before[hunk], after[hunk]) == ("standing", "taken_back") for hunk in hunks):
+                return later
+        return None
 
     async def _without_hunks(
         self, rows: Sequence[RecordedChanges], selection: RevertSelection, hunks: Sequence[int]
@@ -304,6 +369,15 @@ class WorkspaceChanges:
                 _text("Put the folder back, or open the workspace at its new place."),
             )
         return self._history
+
+
+def _scope_against(revert: RecordedChanges) -> RevertScope:
+    """Return how much it is to take a whole revert back, or a redo."""
+    return "file" if revert.is_redo else "redo"
+
+
+def _outcome(file: PlannedFile) -> tuple[str, RevertStatus, FileState | None]:
+    return file.path, file.status, file.merged if file.status == "merge" else file.former
 
 
 def _find(rows: Sequence[RecordedChanges], capture_id: str) -> RecordedChanges:

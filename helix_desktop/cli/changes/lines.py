@@ -75,7 +75,7 @@ def _maker(row: RecordedChanges) -> str:
     if row.source == "outside":
         return tr("You or another program")
     if row.source == "revert":
-        return tr("Redo") if row.scope == "redo" else tr("Revert")
+        return tr("Redo") if row.is_redo else tr("Revert")
     return escape_hidden_name(ellipsize(f"{row.tool} {row.target}".strip()))
 
 

@@ -71,9 +71,7 @@ def find_capture(prefix: str, changes: SessionChanges) -> RecordedChanges:
 def last_revert(changes: SessionChanges) -> RecordedChanges:
     """Return the newest revert that is not redone. Raises InvalidInput if there is none."""
     reverts: Sequence[RecordedChanges] = [
-        row
-        for row in changes.captures
-        if row.source == "revert" and row.scope != "redo" and not row.is_reverted
+        row for row in changes.captures if row.source == "revert" and not row.is_redo and not row.is_reverted
     ]
     if not reverts:
         raise InvalidInput(

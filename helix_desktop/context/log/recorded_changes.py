@@ -14,6 +14,7 @@ from operator import itemgetter
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.context.log.reverted_changes import RevertedChanges
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     SubagentStarted,
@@ -25,6 +26,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
+from helix_desktop.domain.file_history.revert_direction import RevertDirections
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
     FileSummary,
@@ -32,13 +34,10 @@ from helix_desktop.domain.file_history.session_changes import (
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.file_history.state import ChangeList, FileChange
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tool_call_target import call_target
-
-_Place = tuple[str, str]
-"""A path in a capture: its id, and the path."""
 
 
 class LoggedCapture(msgspec.Struct, frozen=True):
@@ -176,8 +175,9 @@ def session_changes(
 
     `lists` are those by digest that are still in the history.
     """
-    rows = [_with_list(capture, lists.get(capture.digest)) for capture in captures]
-    reverted, _ = _standing(rows)
+    directions = RevertDirections()
+    rows = [_with_list(capture, lists.get(capture.digest), directions) for capture in captures]
+    reverted = RevertedChanges(rows).reverted
     rows = [
         replace(
             row,
@@ -190,115 +190,14 @@ def session_changes(
     return SessionChanges(session_id, tuple(rows), tuple(_files(rows, own.accepted)), own.end.turn)
 
 
-def _with_list(capture: LoggedCapture, found: ChangeList | None) -> RecordedChanges:
+def _with_list(
+    capture: LoggedCapture, found: ChangeList | None, directions: RevertDirections
+) -> RecordedChanges:
+    row = capture.changes
+    is_redo = directions.add(row.capture_id, row.source, row.scope, row.reverts)
     if found is None:
-        return replace(capture.changes, is_removed=True)
-    return replace(capture.changes, changes=found.changes)
-
-
-def _standing(rows: Iterable[RecordedChanges]) -> tuple[set[_Place], dict[_Place, int]]:
-    """Return which paths of which captures are taken back, and in which row others were redone.
-
-    A revert names captures. It took back their changes of a path if it changed that path; or if the path was
-    already as it was before the first of them, and no later call changed it that the revert does not name. A
-    rewind names the reverts too that it takes back: what these had taken back stands again, unless named too.
-    A revert is taken back as well once all that it turned around was turned around again by what names that.
-    """
-    by_path: dict[str, list[str]] = {}  # the calls that changed a path
-    states: dict[str, FileState | None] = {}
-    captures: dict[str, RecordedChanges] = {}
-    flipped: dict[_Place, list[_Place]] = {}
-    left_reverted: dict[_Place, dict[_Place, bool]] = {}  # what a revert turned around, and how it left that
-    reverted: set[_Place] = set()
-    redone: dict[_Place, int] = {}
-
-    def flip(place: _Place, at: int) -> None:
-        if place in reverted:
-            reverted.remove(place)
-            redone[place] = at
-        else:
-            reverted.add(place)
-        for target in flipped.get(place, ()):
-            flip(target, at)
-
-    for number, row in enumerate(rows):
-        captures[row.capture_id] = row
-        for change in row.changes:
-            states[change.path] = change.after
-            if row.source in ("tool", "command"):
-                by_path.setdefault(change.path, []).append(row.capture_id)
-        for place in _taken_back(row, captures, states, by_path, reverted):
-            if row.scope == "rewind" and place in reverted:
-                continue
-            flip(place, number)
-            revert = (row.capture_id, place[1])
-            flipped.setdefault(revert, []).append(place)
-            left_reverted.setdefault(revert, {})[place] = place in reverted
-    undone = {
-        revert
-        for revert, places in left_reverted.items()
-        if all((place in reverted) != was_reverted for place, was_reverted in places.items())
-    }
-    return reverted | undone, redone
-
-
-def _taken_back(
-    row: RecordedChanges,
-    captures: Mapping[str, RecordedChanges],
-    states: Mapping[str, FileState | None],
-    by_path: Mapping[str, Sequence[str]],
-    reverted: Set[_Place],
-) -> list[_Place]:
-    """Return what a revert took back or redid, by the states that it left."""
-    own = {change.path for change in row.changes}
-    if row.scope == "rewind":
-        return _rewound([captures[capture] for capture in row.reverts if capture in captures], states, own)
-    places: list[_Place] = []
-    for path, targets in _targets(row, captures, reverted).items():
-        first, last = targets[0][1], targets[-1][1]
-        left = last.after if _is_redo(row, captures[targets[0][0]]) else first.before
-        calls = by_path.get(path, [])
-        later = calls[calls.index(targets[0][0]) + 1 :] if targets[0][0] in calls else []
-        is_last = all(call in row.reverts or (call, path) in reverted for call in later)
-        if (path in own and row.scope != "hunk") or (is_last and states[path] == left):
-            places += [(capture, path) for capture, _ in targets]
-    return places
-
-
-def _rewound(
-    rows: Sequence[RecordedChanges], states: Mapping[str, FileState | None], changed: Set[str]
-) -> list[_Place]:
-    """Return what a rewind over rows took back, the newest first: where files are as before all of them."""
-    first: dict[str, FileState | None] = {}
-    for row in rows:
-        for change in row.changes:
-            first.setdefault(change.path, change.before)
-    is_back = {path for path, state in first.items() if path in changed or states[path] == state}
-    return [
-        (row.capture_id, change.path)
-        for row in reversed(rows)
-        for change in row.changes
-        if change.path in is_back
-    ]
-
-
-def _targets(
-    row: RecordedChanges, captures: Mapping[str, RecordedChanges], reverted: Set[_Place]
-) -> dict[str, list[tuple[str, FileChange]]]:
-    """Return what a revert names, by path: captures with their changes that it turns around, in order."""
-    targets: dict[str, list[tuple[str, FileChange]]] = {}
-    for capture_id in dict.fromkeys(row.reverts):
-        target = captures.get(capture_id)
-        for change in target.changes if target is not None else ():
-            is_back = (capture_id, change.path) in reverted
-            if target is not None and is_back == _is_redo(row, target):
-                targets.setdefault(change.path, []).append((capture_id, change))
-    return targets
-
-
-def _is_redo(row: RecordedChanges, target: RecordedChanges) -> bool:
-    """Return True if a capture is put in place again, not taken back; a revert is always taken back."""
-    return row.scope == "redo" and target.source != "revert"
+        return replace(row, is_removed=True, is_redo=is_redo)
+    return replace(row, changes=found.changes, is_redo=is_redo)
 
 
 def _files(rows: Sequence[RecordedChanges], accepted: Sequence[ChangesAccepted]) -> list[FileSummary]:
@@ -344,33 +243,78 @@ def selected_changes(
 ) -> tuple[list[FileChange], list[str]]:
     """Return the changes to take back, in the order in which they were made, and the ids of their captures.
 
-    What is taken back already is left out, unless `with_reverted`; what was redone was made then. A revert of
-    some hunks of a selected change is taken back with it: so the path is as the change left it before that is
-    taken back itself.
+    What is taken back already is left out, unless `with_reverted`; what was redone was made then. Where parts
+    of a selected change were taken back or redone, that comes along: so the path is as the change left it
+    before that is taken back itself.
     """
     ids, paths = set(selection.capture_ids), frozenset(selection.paths)
-    standing = {
-        (row.capture_id, change.path) for row in rows for change in row.changes if row.capture_id in ids
-    }
-    standing -= {(row.capture_id, path) for row in rows for path in row.reverted}
-    for row in rows:
-        places = {(capture_id, change.path) for capture_id in row.reverts for change in row.changes}
-        if row.scope == "hunk" and not standing.isdisjoint(places) and not with_reverted:
-            ids.add(row.capture_id)
-    _, redone = _standing(rows)
+    parts = {} if with_reverted else _with_parts(rows, ids)
+    redone = RevertedChanges(rows).redone
     changes: list[tuple[int, FileChange]] = []
     capture_ids: list[str] = []
     for number, row in enumerate(rows):
-        left_out = frozenset() if with_reverted else frozenset(row.reverted)
-        found = [
-            (redone.get((row.capture_id, change.path), number), change)
-            for change in row.changes
-            if row.capture_id in ids and change.path not in left_out and (not paths or change.path in paths)
-        ]
-        if found:
-            changes += found
+        is_named = False
+        for change in row.changes:
+            place = (row.capture_id, change.path)
+            if paths and change.path not in paths:
+                continue
+            if place in parts:
+                changes.append((number, change))
+                is_named |= parts[place]
+            elif row.capture_id in ids and (with_reverted or change.path not in row.reverted):
+                changes.append((redone.get(place, number), change))
+                is_named = True
+        if is_named:
             capture_ids.append(row.capture_id)
     return [change for _, change in sorted(changes, key=itemgetter(0))], capture_ids
+
+
+def _with_parts(rows: Sequence[RecordedChanges], ids: Set[str]) -> dict[tuple[str, str], bool]:
+    """Return the selected changes of which parts were turned around, and what turned them around.
+
+    By capture and path: whether a revert of the selected ones takes it back, too.
+    """
+    captures = {row.capture_id: row for row in rows}
+    reverts = [row for row in rows if row.source == "revert" and row.scope != "rewind"]
+    parted = {change.path for row in reverts if row.scope == "hunk" for change in row.changes}
+    standing = {
+        (row.capture_id, change.path): row
+        for row in rows
+        for change in row.changes
+        if row.capture_id in ids and change.path in parted and change.path not in row.reverted
+    }
+    found: dict[tuple[str, str], bool] = {}
+    for path in {path for _, path in standing}:
+        selected = [row for (_, of), row in standing.items() if of == path]
+        turned = [row for row in reverts if _turns_only(row, path, ids, captures)]
+        if not any(row.scope == "hunk" for row in turned):
+            continue
+        found |= {(row.capture_id, path): True for row in selected}
+        is_redo = selected[0].source == "revert" and not selected[0].is_redo
+        for row in turned:
+            scopes = {row.scope, *(captures[named].scope for named in row.reverts if named in captures)}
+            is_over = "hunk" in scopes and row.is_redo != is_redo and path not in row.reverted
+            found.setdefault((row.capture_id, path), is_over)
+    return found
+
+
+def _turns_only(
+    row: RecordedChanges, path: str, ids: Set[str], captures: Mapping[str, RecordedChanges]
+) -> bool:
+    """Return True if a revert turned a path around as selected captures left it, and no others of calls."""
+    if all(change.path != path for change in row.changes):
+        return False
+    waiting, is_reached = list(row.reverts), False
+    while waiting:
+        capture_id = waiting.pop()
+        capture = captures.get(capture_id)
+        if capture_id in ids:
+            is_reached = True
+        elif capture is not None and capture.source == "revert":
+            waiting += capture.reverts
+        elif capture is not None and any(change.path == path for change in capture.changes):
+            return False
+    return is_reached
 
 
 def changes_after(rows: Iterable[RecordedChanges], seq: int) -> tuple[list[FileChange], list[str]]:

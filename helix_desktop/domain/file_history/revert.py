@@ -56,11 +56,15 @@ class PlannedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RevertPlan(msgspec.Struct, frozen=True):
-    """What a revert would do, by path. `captures` are the ids of what it takes back."""
+    """What a revert would do, by path. `captures` are the ids of what it takes back.
+
+    `is_redo`: it brings back what was taken back.
+    """
 
     files: tuple[PlannedFile, ...]
     capture_ids: tuple[str, ...] = msgspec.field(default=(), name="captures")
     scope: RevertScope = ""
+    is_redo: bool = False
 
     def target(self, file: PlannedFile, choices: Mapping[str, RevertChoice]) -> FileState | None:
         """Return what shall stand at a path, by the user's choices by path."""

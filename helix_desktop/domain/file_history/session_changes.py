@@ -21,7 +21,8 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     the titles of calls that ran at the same time. `reverted` are the paths whose change was taken back, and
     not redone. `changes` is empty if the list was removed from the history (`is_removed`). `place` is the
     event of the session itself behind which it was made: `seq`, or the start of the subagent. Where a crash
-    cut the call off, it was captured after the next start (`is_after_crash`): `at_ms` is the time of that.
+    cut the call off, it was captured after the next start (`is_after_crash`): `at_ms` is the time of that. A
+    revert brings back what was taken back (`is_redo`), or takes something back.
     """
 
     capture_id: str = msgspec.field(name="capture")
@@ -45,6 +46,7 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     is_removed: bool = False
     place: int = 0
     is_after_crash: bool = False
+    is_redo: bool = False
 
     @property
     def is_reverted(self) -> bool:

@@ -27,6 +27,8 @@ class ChangeActions(QObject):
     """A RevertSelection."""
     hunk_revert_requested = Signal(object, int)
     """The FileRow of one capture, and the number (from 0) of a hunk of its diff."""
+    hunk_redo_requested = Signal(object, int)
+    """The same, of a hunk that was taken back."""
     redo_requested = Signal(str, tuple)
     """The capture that was taken back, and the paths to redo; none: all."""
     editor_requested = Signal(str)
@@ -90,6 +92,12 @@ class ChangeActions(QObject):
         file = file_of(self.entry)
         if file is not None:
             self.hunk_revert_requested.emit(file, hunk)
+
+    def redo_hunk(self, hunk: int) -> None:
+        """Ask to do a hunk of the selected file again that was taken back, by its number (from 0)."""
+        file = file_of(self.entry)
+        if file is not None:
+            self.hunk_redo_requested.emit(file, hunk)
 
     def open_in_editor(self) -> None:
         """Ask for the selected file in its own program."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -10,7 +10,9 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.file_history.hunk_states import HunkState
 from helix_desktop.domain.file_history.session_changes import RecordedChanges
+from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
@@ -20,6 +22,7 @@ from helix_desktop.ui.changes.rows import (
     LineCounts,
     can_accept,
     can_change,
+    can_revert_hunks,
     file_of,
     is_redoable,
     visible_changes,
@@ -31,6 +34,7 @@ from helix_desktop.ui.changes.texts import (
     counts_texts,
     files_text,
     group_files_text,
+    hunk_marks,
     kind_text,
     makers_text,
     path_text,
@@ -58,6 +62,9 @@ tr = Translator("Changes")
 _COLUMNS = "diff_columns"  # under which the layout of diffs is saved
 _BODY_PX = 130  # the least height of a diff
 _CAPTURES_LISTED = 12  # of a turn
+_Place = tuple[str, Contents, FileState | None, bool, bool]
+"""A file, what its diff compares, what stands there now, and what can be done with its hunks."""
+
 _COPIED_MS = 1_200  # how long a button says that it has copied
 
 
@@ -71,6 +78,8 @@ class ChangeDetail(Themed, QWidget):
     menu_requested = Signal(QWidget)
     hunk_revert_requested = Signal(int)
     """The number (from 0) of a hunk."""
+    hunk_redo_requested = Signal(int)
+    """The same, of one that was taken back."""
     diff_built = Signal(QWidget)
     """The text of the diff was built, when the first one was to be shown."""
 
@@ -83,7 +92,9 @@ class ChangeDetail(Themed, QWidget):
         self.entry: Entry | None = None
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
-        self._place: tuple[str, Contents, tuple[bool, bool]] | None = None
+        self._place: _Place | None = None
+        self._shown: tuple[str, Contents, bool, bool] | None = None  # whose hunks are on screen
+        self._states: tuple[HunkState, ...] = ()  # of these hunks
         self._build_parts()
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
         self.summary = SelectableText("", 13, "muted")
@@ -104,7 +115,7 @@ class ChangeDetail(Themed, QWidget):
     def diff(self) -> DiffView:
         """The lines that changed."""
         view = DiffView(self._start)
-        view.hunk_revert_requested.connect(self.hunk_revert_requested)
+        view.hunk_revert_requested.connect(self._on_hunk_pressed)
         view.set_side_by_side(self._is_side_by_side)
         view.side_by_side_changed.connect(lambda on: self._save(_COLUMNS, b"two" if on else b"one"))
         self.body.addWidget(view)
@@ -119,8 +130,7 @@ class ChangeDetail(Themed, QWidget):
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
         file = file_of(entry)
-        hunks = (_can_revert_hunks(file), is_redoable(file)) if file is not None else (False, False)
-        place = (file.key, file.contents, hunks) if file is not None else None
+        place = _place_of(file) if file is not None else None
         if place is None or place != self._place:
             self.has_diff = False
         self._place, self.entry = place, entry
@@ -137,10 +147,18 @@ class ChangeDetail(Themed, QWidget):
             # The diff of the file before stays instead, or each key press down the list would flicker.
             self._put_text(tr("Reading the changes…"))
 
-    def show_diff(self, row: FileRow, diff: FileDiff) -> None:
-        """Show the diff of the selected file."""
-        self.has_diff = True
-        self.diff.show_diff(diff, row.path, can_revert_hunks=_can_revert_hunks(row), is_redo=is_redoable(row))
+    def show_diff(self, row: FileRow, diff: FileDiff, states: Sequence[HunkState] = ()) -> None:
+        """Show the diff of the selected file, with the states of its hunks; none named: all stand."""
+        self.has_diff, self._states = True, tuple(states)
+        shown = (row.key, row.contents, can_revert_hunks(row), is_redoable(row))
+        marks = hunk_marks(row, states) if can_revert_hunks(row) else ()
+        if shown == self._shown and self.diff.diff == diff:
+            self.diff.show_marks(marks)  # it stays where it was scrolled to
+        else:
+            self.diff.show_diff(
+                diff, row.path, marks, can_revert_hunks=can_revert_hunks(row), is_redo=is_redoable(row)
+            )
+        self._shown = shown
         self.body.setCurrentWidget(self.diff)
 
     def show_text(self, text: str) -> None:
@@ -181,7 +199,12 @@ class ChangeDetail(Themed, QWidget):
         super().resizeEvent(event)
         self._fit()
 
+    def _on_hunk_pressed(self, hunk: int) -> None:
+        is_taken_back = hunk < len(self._states) and self._states[hunk] == "taken_back"
+        (self.hunk_redo_requested if is_taken_back else self.hunk_revert_requested).emit(hunk)
+
     def _put_text(self, text: str) -> None:
+        self._shown = None
         self.diff.show_diff(None)
         self.diff.show_text(text)
         self.body.setCurrentWidget(self.diff)
@@ -251,7 +274,7 @@ class ChangeDetail(Themed, QWidget):
         self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:
-        taken_back = "redo-2" if group.first.scope == "redo" else "undo-2"
+        taken_back = "redo-2" if group.first.is_redo else "undo-2"
         self._icon.show_icon(taken_back if group.is_revert else "message-square", "muted")
         self._title.set_text(turn_text(group))
         self._show_note(
@@ -311,8 +334,8 @@ class ChangeDetail(Themed, QWidget):
                 return
 
 
-def _can_revert_hunks(row: FileRow) -> bool:
-    return can_change(row) and len(row.captures) == 1 and row.is_covered and row.status != "reverted"
+def _place_of(row: FileRow) -> _Place:
+    return row.key, row.contents, row.present, can_revert_hunks(row), is_redoable(row)
 
 
 def _capture_text(capture: RecordedChanges) -> str:

@@ -21,6 +21,7 @@ from helix_desktop.ui.changes.rows import (
     ListSource,
     Obstacle,
     can_change,
+    can_revert_hunks,
     commit_changes,
     group_changes,
 )
@@ -136,11 +137,12 @@ class ChangesPresenter:
             return
         try:
             diff = await self._diff(workspace, row)
+            states = await workspace.changes.hunk_states(diff, row.present) if can_revert_hunks(row) else ()
         except HelixError as error:
             self._view.show_diff_error(row, error)
             return
         if workspace is self._workspace:
-            self._view.show_diff(row, diff)
+            self._view.show_diff(row, diff, states)
 
     def _start_counting(self, rows: Sequence[FileRow]) -> None:
         """Count the lines of files that came into sight; those that left it meanwhile wait."""

@@ -51,6 +51,8 @@ class FileRow:
     is_covered: bool = True
     is_shared: bool = False
     is_one_capture: bool = False
+    present: FileState | None = None
+    """What stands there now, as far as the session knows."""
 
     @property
     def contents(self) -> Contents:
@@ -80,7 +82,7 @@ class FileRow:
     @property
     def selection(self) -> RevertSelection:
         """Return what takes this change back."""
-        scope: RevertScope = "redo" if self.is_revert else "file"
+        scope: RevertScope = "redo" if self.is_revert and not self.last.is_redo else "file"
         return RevertSelection(agent_capture_ids(self.captures), self.paths, scope=scope)
 
     @property
@@ -176,9 +178,14 @@ def can_change(entry: Entry) -> bool:
     return any(capture.capture_id and not capture.is_removed for capture in entry.captures)
 
 
+def can_revert_hunks(row: FileRow) -> bool:
+    """Return True if the hunks of a change can be taken back one by one: it is one, and stands."""
+    return can_change(row) and len(row.captures) == 1 and row.is_covered and row.status != "reverted"
+
+
 def is_redoable(entry: Entry) -> bool:
     """Return True if it was taken back, or is itself what took something back: to undo that is a redo."""
-    is_revert = entry.is_revert and entry.captures[0].scope != "redo"
+    is_revert = entry.is_revert and not entry.captures[0].is_redo
     return is_revert != (entry.status == "reverted")
 
 
@@ -189,7 +196,8 @@ def can_accept(entry: Entry) -> bool:
 
 def capture_selection(capture: RecordedChanges) -> RevertSelection:
     """Return what takes back all that one capture changed."""
-    return RevertSelection((capture.capture_id,), scope="redo" if capture.source == "revert" else "step")
+    scope: RevertScope = "redo" if capture.source == "revert" and not capture.is_redo else "step"
+    return RevertSelection((capture.capture_id,), scope=scope)
 
 
 def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
@@ -304,7 +312,7 @@ def visible_changes(capture: RecordedChanges) -> list[FileChange]:
 
 
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
-    statuses = {file.path: file.status for file in changes.files}
+    files = {file.path: file for file in changes.files}
     turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
     for number, capture in enumerate(changes.captures, 1):
         own = (
@@ -316,7 +324,7 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     groups = []
     for (_, _, key), captures in sorted(turns.items(), reverse=True):
         rows = [
-            _capture_row(capture, change, statuses.get(change.path, "open"))
+            _capture_row(capture, change, files.get(change.path))
             for capture in captures
             for change in visible_changes(capture)
         ]
@@ -387,15 +395,16 @@ def _file_group(
         origin.path if is_moved else "",
         file.is_covered and origin.is_covered,
         any(change.shared for _, change in changes),
+        present=file.after,
     )
-    rows = [_capture_row(capture, change, file.status, is_one_capture=True) for capture, change in changes]
+    rows = [_capture_row(capture, change, file, is_one_capture=True) for capture, change in changes]
     return ChangeGroup(head.key, tuple(rows), captures, head)
 
 
 def _capture_row(
     capture: RecordedChanges,
     change: FileChange,
-    file_status: ChangedFileStatus,
+    file: FileSummary | None,
     *,
     is_one_capture: bool = False,
 ) -> FileRow:
@@ -409,12 +418,13 @@ def _capture_row(
         "reverted"
         if change.path in capture.reverted
         else "accepted"
-        if file_status == "accepted"
+        if file is not None and file.status == "accepted"
         else "open",
         change.moved_from,
         change.is_covered,
         change.shared,
         is_one_capture,
+        file.after if file is not None else None,
     )
 
 

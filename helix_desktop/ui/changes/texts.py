@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
+from helix_desktop.domain.file_history.hunk_states import HunkState
 from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
@@ -21,11 +22,13 @@ from helix_desktop.ui.changes.rows import (
     Obstacle,
     RowKind,
 )
+from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_coverage import uncovered_reason_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
+from helix_desktop.words.revert_plans import plan_status_text
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
@@ -64,7 +67,6 @@ _SOURCES: dict[ChangeSource, TranslatableText] = {
 }
 _REVERTS: dict[RevertScope, TranslatableText] = {
     "hunk": text("Revert of a part"),
-    "redo": text("Redo"),
     "rewind": text("Rewind"),
 }
 STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
@@ -92,6 +94,22 @@ def change_status_text(entry: Entry) -> str:
     return translate(STATUSES[entry.status][0])
 
 
+def hunk_marks(row: FileRow, states: Sequence[HunkState]) -> tuple[HunkMark, ...]:
+    """Return what became of the hunks of a change, as their heads say it."""
+    return tuple(_hunk_mark(row, state) for state in states)
+
+
+def _hunk_mark(row: FileRow, state: HunkState) -> HunkMark:
+    match state:
+        case "taken_back":
+            return HunkMark(
+                tr("Undone") if row.is_revert else translate(STATUSES["reverted"][0]), is_over=True
+            )
+        case "changed":
+            return HunkMark(plan_status_text("conflict"))
+    return HunkMark()
+
+
 def path_text(path: str) -> str:
     """Return a path as it is shown: what can't be seen stands as codes."""
     return escape_hidden_name(path)
@@ -111,15 +129,17 @@ def who_text(capture: RecordedChanges) -> str:
         case "outside":
             return tr("You or another program")
         case "revert":
-            return revert_name(capture.scope)
+            return revert_name(capture.scope, is_redo=capture.is_redo)
         case "command":
             return _during_text((capture.target or display_name(capture.tool), *capture.others))
     tool = display_name(capture.tool)
     return _during_text((tool, *capture.others)) if capture.others else tool
 
 
-def revert_name(scope: RevertScope) -> str:
-    """Return what a revert of a scope is called in the list of changes."""
+def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
+    """Return what a revert of a scope, or a redo, is called in the list of changes."""
+    if is_redo:
+        return tr("Redo of a part") if scope == "hunk" else tr("Redo")
     return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
 
 

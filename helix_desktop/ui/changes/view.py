@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.hunk_states import HunkState
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list_view import ChangeListView
@@ -139,10 +140,10 @@ class ChangesPage(Themed, QWidget):
         if self._is_selected(row):
             self.detail.show_text(error_text(error))
 
-    def show_diff(self, row: FileRow, diff: FileDiff) -> None:
-        """Show the diff of a file, if it is still the one that is selected."""
+    def show_diff(self, row: FileRow, diff: FileDiff, states: Sequence[HunkState] = ()) -> None:
+        """Show the diff of a file, if it is still the one that is selected; none named: all hunks stand."""
         if self._is_selected(row):
-            self.detail.show_diff(row, diff)
+            self.detail.show_diff(row, diff, states)
         self.show_counts({row.contents: (diff.added, diff.removed)})
 
     def go_to_change(self, by: int) -> None:
@@ -227,6 +228,7 @@ class ChangesPage(Themed, QWidget):
         self.detail.accept_requested.connect(self.change_actions.accept)
         self.detail.revert_requested.connect(self.change_actions.revert)
         self.detail.hunk_revert_requested.connect(self.change_actions.revert_hunk)
+        self.detail.hunk_redo_requested.connect(self.change_actions.redo_hunk)
         self.detail.open_requested.connect(self.change_actions.open_in_editor)
         self.detail.patch_requested.connect(self.change_actions.copy_patch)
         self.no_match.button_clicked.connect(self.filter_bar.clear)

@@ -16,7 +16,8 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.session_changes import RevertSelection
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.session_changes import RecordedChanges, RevertSelection
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
@@ -66,7 +67,7 @@ async def test_what_is_taken_back_can_be_redone(seed: int, tmp_path: Path) -> No
         for _ in range(_REVERTS):
             await check_list(rig, changes)
             before = rig.walk()
-            plan = await changes.plan(SESSION, await select_part(changes, edits.random))
+            plan = await plan_part(changes, edits.random)
             reverted = await changes.revert(SESSION, plan, {})
             if reverted is None:
                 assert rig.walk() == before
@@ -80,6 +81,38 @@ async def test_what_is_taken_back_can_be_redone(seed: int, tmp_path: Path) -> No
                 edits.user_edit()
                 await rig.history.scan(SESSION)
                 await record_unrecorded(session, rig.history)
+
+
+async def plan_part(changes: WorkspaceChanges, choose: random.Random) -> RevertPlan:
+    """Plan to take a part back, or to do a hunk again that was taken back, if there is one."""
+    rows = (await changes.of_session(SESSION)).captures
+    if choose.random() < 0.3:
+        for row in choose.sample(rows, len(rows)):
+            found = await choose_hunk(changes, row, choose)
+            if found is not None:
+                return found
+    return await changes.plan(SESSION, await select_part(changes, choose))
+
+
+async def choose_hunk(
+    changes: WorkspaceChanges, row: RecordedChanges, choose: random.Random
+) -> RevertPlan | None:
+    """Plan what the button of a hunk does, of a change with several that stands; it has something to do."""
+    files = {file.path: file for file in (await changes.of_session(SESSION)).files}
+    for change in row.changes:
+        diff = await changes.diff(change.before, change.after)
+        if len(diff.hunks) < 2 or change.path in row.reverted or row.source == "outside":
+            continue
+        states = await changes.hunk_states(diff, files[change.path].after)
+        hunk = choose.randrange(len(states))
+        selection = RevertSelection((row.capture_id,), (change.path,), (hunk,), "hunk")
+        if states[hunk] == "taken_back":
+            plan = await changes.plan_hunk_redo(SESSION, selection)
+        else:
+            plan = await changes.plan(SESSION, selection)
+        assert [file.status for file in plan.files] != ["same"], (states, hunk)
+        return plan
+    return None
 
 
 async def select_part(changes: WorkspaceChanges, choose: random.Random) -> RevertSelection:

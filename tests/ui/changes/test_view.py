@@ -327,7 +327,13 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
 
     def reverted(capture_id: str, scope: RevertScope, change: FileChange) -> RecordedChanges:
         return msgspec.structs.replace(
-            edit, capture_id=capture_id, source="revert", scope=scope, call_id="", changes=(change,)
+            edit,
+            capture_id=capture_id,
+            source="revert",
+            scope=scope,
+            call_id="",
+            changes=(change,),
+            is_redo=scope == "redo",
         )
 
     captures = [

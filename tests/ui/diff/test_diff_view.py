@@ -12,6 +12,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.ui.design.buttons import PushButton, TabButton
+from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.diff.line_layouts import LineLayout
 from helix_desktop.ui.design.diff.line_text import line_text
 from helix_desktop.ui.design.diff.row_heads import CollapsedRow
@@ -63,6 +64,26 @@ def test_to_revert_a_part_of_a_revert_is_a_redo(view: DiffView) -> None:
     assert verbs() == {("Revert", "Revert this change")}
     view.show_diff(diff_contents(_BEFORE, _AFTER), "a/list.txt", can_revert_hunks=True, is_redo=True)
     assert verbs() == {("Redo", "Redo this change")}
+
+
+def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(view: DiffView) -> None:
+    def heads() -> list[str]:
+        return [head.text() for head in view.findChildren(PushButton, "revert-hunk") if head.isVisible()]
+
+    QTest.keyClick(view.text, Qt.Key.Key_F7)
+    row = view.text.current_row
+    before = view.text.viewport().grab().toImage()
+    view.show_marks((HunkMark("Reverted", is_over=True), HunkMark("Changed since, in conflict")))
+    assert heads() == ["Redo", "Revert"]
+    assert view.text.current_row == row
+    assert view.text.viewport().grab().toImage() != before
+    words = [
+        view.text.words_of_row(at) for at in range(len(view.text.rows)) if view.text.rows.row(at) is None
+    ]
+    assert "Line 20 · Reverted" in words
+    assert "Removed line 50 · Changed since, in conflict" in words
+    view.show_marks(())
+    assert heads() == ["Revert", "Revert"]
 
 
 def test_a_fold_opens_on_a_click(view: DiffView) -> None:

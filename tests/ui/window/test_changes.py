@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
 
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
@@ -18,6 +18,7 @@ from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.design.diff.row_heads import HunkHead
 from helix_desktop.ui.design.fields import ComboBox
 from tests.support.model_servers.chat_server import (
     Call,
@@ -196,3 +197,57 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         press(rig.window.banners, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the files as they were")
         await until(lambda: "Rewind undone: 3 files" in rig.banner_text(), "the banner about that")
+
+
+async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplication, tmp_path: Path) -> None:
+    before = "".join(f"line {number}\n" for number in range(1, 41))
+    after = before.replace("line 3\n", "third\n").replace("line 35\n", "a later line\n")
+    server = ChatServer(
+        replies_in_order(
+            StreamedReply(Call("write_file", json.dumps({"path": "list.txt", "content": after}), id="c1")),
+            text_reply("Done."),
+        )
+    )
+    async with server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"list.txt": before})
+        await rig.use_server(server)
+        await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
+        rig.type_message("Change things")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        rig.window.commands.show_changes.trigger()
+        file = rig.folder / "project" / "list.txt"
+        detail = page(rig).detail
+
+        def offers() -> list[str]:
+            heads = detail.diff.text.findChildren(HunkHead)
+            shown = sorted((head for head in heads if head.isVisible()), key=HunkHead.y)
+            return [f"{head.words}: {head.revert.text()}" for head in shown]
+
+        def first_offer() -> QPushButton:
+            heads = [head for head in detail.diff.text.findChildren(HunkHead) if head.isVisible()]
+            return min(heads, key=HunkHead.y).revert
+
+        await until(lambda: offers() == ["Line 3: Revert", "Line 35: Revert"], "two hunks")
+        for _ in range(2):
+            first_offer().click()
+            await until(lambda: offers() == ["Line 3 · Reverted: Redo", "Line 35: Revert"], "the state")
+            assert file.read_text() == after.replace("third\n", "line 3\n")
+            assert "Part of list.txt reverted." in rig.banner_text()
+            assert listed(rig)[0] == "You: Revert of a part"
+            first_offer().click()
+            await until(lambda: offers() == ["Line 3: Revert", "Line 35: Revert"], "the hunk back")
+            assert file.read_text() == after
+            assert "1 file redone." in rig.banner_text()
+            assert listed(rig)[0] == "You: Redo"
+
+        detail.revert.click()
+        await until(lambda: file.read_text() == before, "the whole reverted")
+        await until(lambda: listed(rig)[0] == "You: Revert", "the revert")
+        page(rig).list.select(page(rig).list.list_model.entry(1).key)  # type: ignore[union-attr]  # it is there
+        await until(lambda: offers() == ["Line 3: Redo", "Line 35: Redo"], "what the revert did")
+        first_offer().click()
+        await until(lambda: offers() == ["Line 3 · Undone: Revert", "Line 35: Redo"], "the part of it")
+        assert listed(rig)[0] == "You: Redo of a part"
+        assert "Part of list.txt redone." in rig.banner_text()
+        assert file.read_text() == before.replace("line 3\n", "third\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import is_folder
@@ -40,7 +39,7 @@ def choice_text(choice: RevertChoice) -> str:
 
 def plan_title(plan: RevertPlan) -> str:
     """Return what a dialog about a plan is called."""
-    if plan.scope == "redo":
+    if plan.is_redo:
         return tr("Redo changes")
     return tr("Revert changes")
 
@@ -79,17 +78,16 @@ def _is_folder(file: PlannedFile) -> bool:
 
 def revert_button_text(plan: RevertPlan, count: int) -> str:
     """Return what the button does to so many files."""
-    if plan.scope == "redo":
+    if plan.is_redo:
         return tr.plural(count, "Redo %n file", "Redo %n files")
     return tr.plural(count, "Revert %n file", "Revert %n files")
 
 
-def _undone_text(scope: RevertScope, files: str) -> str:
-    match scope:
-        case "redo":
-            return tr("Redo undone: {files}", files=files)
-        case "rewind":
-            return tr("Rewind undone: {files}", files=files)
+def _undone_text(undone: RevertPlan, files: str) -> str:
+    if undone.is_redo:
+        return tr("Redo undone: {files}", files=files)
+    if undone.scope == "rewind":
+        return tr("Rewind undone: {files}", files=files)
     return tr("Revert undone: {files}", files=files)
 
 
@@ -97,15 +95,18 @@ def _first_path(plan: RevertPlan) -> str:
     return next((file.path for file in plan.files if file.status != "same"), "")
 
 
-def done_text(plan: RevertPlan, count: int, undone_scope: RevertScope | None = None) -> str:
-    """Return what was done to so many files; `undone` is the scope of a revert that the plan undid."""
-    if undone_scope is not None:
-        return _undone_text(undone_scope, changed_files_text(count, _first_path(plan)))
+def done_text(plan: RevertPlan, count: int, undone: RevertPlan | None = None) -> str:
+    """Return what was done to so many files; `undone` is the plan of a revert that this one undid."""
+    if undone is not None:
+        return _undone_text(undone, changed_files_text(count, _first_path(plan)))
+    file = escape_hidden_name(_first_path(plan))
     match plan.scope:
-        case "redo":
-            return tr.plural(count, "%n file redone.", "%n files redone.")
+        case "hunk" if plan.is_redo:
+            return tr("Part of {file} redone.", file=file)
+        case "hunk":
+            return tr("Part of {file} reverted.", file=file)
         case "rewind":
             return tr.plural(count, "%n file rewound.", "%n files rewound.")
-        case "hunk":
-            return tr("Part of {file} reverted.", file=escape_hidden_name(_first_path(plan)))
+        case _ if plan.is_redo:
+            return tr.plural(count, "%n file redone.", "%n files redone.")
     return tr.plural(count, "%n file reverted.", "%n files reverted.")

@@ -34,6 +34,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.file_history.revert_direction import RevertDirections
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
@@ -83,6 +84,7 @@ class Dividers:
         self._token_ratio = token_ratio  # the gauge's tokens per token of ours
         self._rows: dict[int, DividerRow] = {}
         self._turns: dict[str, int] = {}  # by the id of the capture
+        self._directions = RevertDirections()
         self._topics: set[str] = set()  # that have a row
         self._forms: dict[int, FormChosen] = {}  # by the seq of their event
         self._pins: dict[int, Pinned | Unpinned] = {}  # by the seq of their event
@@ -95,13 +97,14 @@ class Dividers:
     ) -> DividerRow | None:
         """Return the line about files that changed; None if the card of their call shows it."""
         self._turns[event.capture] = transcript.messages.turns
+        is_redo = self._directions.add(event.capture, event.source, event.scope, event.reverts)
         if has_card:
             return None
         turns = {self._turns.get(capture, 0) for capture in event.reverts}
-        words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0)
+        words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0, is_redo=is_redo)
         kind: DividerKind = "changes"
         if event.source == "revert":
-            kind = "redo" if event.scope == "redo" else "revert"
+            kind = "redo" if is_redo else "revert"
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
     def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:

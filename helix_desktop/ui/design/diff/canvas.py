@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.diff.line_layouts import LineLayout, LineLayouts
 from helix_desktop.ui.design.diff.line_text import width_in_columns
 from helix_desktop.ui.design.diff.row_geometry import Pane, RowHeights, RowPlaces, inline_panes, side_panes
@@ -24,6 +25,7 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import Match
 
+_OVER_OPACITY = 0.55  # of the lines of a hunk that is over
 _EMPTY = FileDiff("text")
 _MEASURED_LINES = 20_000  # lines that are looked at for the longest one
 _STEP_COLUMNS = 8  # of a key that scrolls sideways
@@ -63,13 +65,20 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         return self._rows
 
     def show_diff(
-        self, diff: FileDiff | None, path: str, *, can_revert: bool = False, is_redo: bool = False
+        self,
+        diff: FileDiff | None,
+        path: str,
+        marks: Sequence[HunkMark] = (),
+        *,
+        can_revert: bool = False,
+        is_redo: bool = False,
     ) -> None:
         """Show a diff of texts from its beginning on; `path` gives the colors of its code.
 
-        `can_revert` gives each hunk a head; `is_redo` says that to revert one is a redo.
+        `can_revert` gives each hunk a head, with its mark; `is_redo` says that to revert one is a redo.
         """
         self._diff, self._can_revert, self._heads.is_redo = diff or _EMPTY, can_revert, is_redo
+        self._heads.marks = marks
         self._opened, self._current = set(), 0
         self._widths = _line_widths(self._diff)
         self._columns = max((width for widths in self._widths for width, _ in widths), default=0)
@@ -78,6 +87,11 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._build()
         self.verticalScrollBar().setValue(0)
         self.horizontalScrollBar().setValue(0)
+
+    def show_marks(self, marks: Sequence[HunkMark]) -> None:
+        """Show what became of the hunks meanwhile; all else stays as it is."""
+        self._heads.show_marks(marks, self._diff)
+        self.viewport().update()
 
     def set_side_by_side(self, on: bool) -> None:
         """Show both sides beside each other, or one text."""
@@ -226,7 +240,10 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         for index, y, height, row_range, at in self._places.rows_between(top + event.rect().top(), last):
             if row_range.kind == "lines":
                 place = float(y - top), float(height)
+                is_over = row_range.is_hunk and self._heads.mark_of(row_range.hunk).is_over
+                painter.setOpacity(_OVER_OPACITY if is_over else 1.0)
                 self._paint_row(painter, panes, index, place, row_range.rows[at], row_range.first_line + at)
+        painter.setOpacity(1.0)
         if len(panes) > 1:
             painter.fillRect(int(panes[1].left), 0, 1, self.viewport().height(), self._painter.divider)
 

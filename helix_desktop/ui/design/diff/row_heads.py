@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QHBoxLayout, QWidget
 
 from helix_desktop.domain.file_history.diff import FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
+from helix_desktop.ui.design.diff.hunk_mark import NO_MARK, HunkMark
 from helix_desktop.ui.design.diff.rows import RowRange
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -15,6 +18,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -78,10 +82,15 @@ class HunkHead(Themed, QWidget):
         row.addWidget(self._place, 1)
         row.addWidget(self.revert)
 
-    def show_hunk(self, number: int, hunk: Hunk, *, is_redo: bool) -> None:
-        """Stand above another hunk; `number` counts them from 0. `is_redo`: to revert it is a redo."""
+    @property
+    def words(self) -> str:
+        """What it says of its hunk."""
+        return self._place.text
+
+    def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
+        """Stand above another hunk; `number` counts them from 0. `is_redo`: its button does it again."""
         self._number, place = number, lines_of(hunk)
-        self._place.set_text(place)
+        self._place.set_text(hunk_words(hunk, mark))
         self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
         self.revert.set_icon("redo-2" if is_redo else "undo-2")
         self.revert.setToolTip(hunk_verb(is_redo=is_redo))
@@ -94,6 +103,11 @@ class HunkHead(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.no_line))
+
+
+def hunk_words(hunk: Hunk, mark: HunkMark) -> str:
+    """Return which lines a hunk is about, and what became of it."""
+    return dotted((lines_of(hunk), mark.word))
 
 
 def hunk_verb(*, is_redo: bool) -> str:
@@ -125,8 +139,24 @@ class RowHeads(QObject):
         self._viewport = viewport
         self.is_redo = False
         """Whether to revert a hunk is a redo."""
+        self.marks: Sequence[HunkMark] = ()
+        """What became of the hunks; none named: they are as the diff says."""
         self._in_sight: dict[tuple[str, int], CollapsedRow | HunkHead] = {}
         self._free: dict[str, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
+
+    def mark_of(self, hunk: int) -> HunkMark:
+        """Return what became of a hunk."""
+        return self.marks[hunk] if hunk < len(self.marks) else NO_MARK
+
+    def does_redo(self, hunk: int) -> bool:
+        """Return True if the button of a hunk does something again."""
+        return self.is_redo != self.mark_of(hunk).is_over
+
+    def show_marks(self, marks: Sequence[HunkMark], diff: FileDiff) -> None:
+        """Show what became of the hunks of the diff that is on screen."""
+        self.marks = marks
+        for (_, hunk), widget in self._in_sight.items():
+            self._fill(widget, hunk, diff)
 
     def clear(self) -> None:
         """Hide all: their rows are others now."""
@@ -163,9 +193,12 @@ class RowHeads(QObject):
         widget = free.pop() if free else self._make(row_range, theme)
         if isinstance(widget, CollapsedRow):
             widget.show_range(row_range)
-        else:
-            widget.show_hunk(row_range.hunk, diff.hunks[row_range.hunk], is_redo=self.is_redo)
+        self._fill(widget, row_range.hunk, diff)
         return widget
+
+    def _fill(self, widget: CollapsedRow | HunkHead, hunk: int, diff: FileDiff) -> None:
+        if isinstance(widget, HunkHead):
+            widget.show_hunk(hunk, diff.hunks[hunk], self.mark_of(hunk), is_redo=self.does_redo(hunk))
 
     def _make(self, row_range: RowRange, theme: Theme) -> CollapsedRow | HunkHead:
         widget: CollapsedRow | HunkHead

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import (
@@ -19,7 +19,8 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.diff.canvas import DiffCanvas
-from helix_desktop.ui.design.diff.row_heads import hunk_verb, lines_of
+from helix_desktop.ui.design.diff.hunk_mark import HunkMark
+from helix_desktop.ui.design.diff.row_heads import hunk_verb, hunk_words
 from helix_desktop.ui.design.diff.search import DiffSearch
 from helix_desktop.ui.design.diff.selection import END, DiffSelection, Side, line_on_side
 from helix_desktop.ui.design.viewer.paged_content import Match
@@ -58,10 +59,16 @@ class DiffText(DiffCanvas):
         return self._current
 
     def show_diff(
-        self, diff: FileDiff | None, path: str, *, can_revert: bool = False, is_redo: bool = False
+        self,
+        diff: FileDiff | None,
+        path: str,
+        marks: Sequence[HunkMark] = (),
+        *,
+        can_revert: bool = False,
+        is_redo: bool = False,
     ) -> None:
         """Show a diff of texts with its first change in sight; of long lines, what differs first."""
-        super().show_diff(diff, path, can_revert=can_revert, is_redo=is_redo)
+        super().show_diff(diff, path, marks, can_revert=can_revert, is_redo=is_redo)
         self._show_first_change()
         self._show_words_at(0)
         self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
@@ -141,7 +148,7 @@ class DiffText(DiffCanvas):
         if row_range.kind == "fold":
             return tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines")
         if row_range.kind == "head":
-            return lines_of(self._diff.hunks[row_range.hunk])
+            return hunk_words(self._diff.hunks[row_range.hunk], self._heads.mark_of(row_range.hunk))
         row = row_range.rows[at]
         if row.is_changed and row.left is not None and row.right is not None:
             return tr("{removed}; {added}", removed=_words_of(row.left), added=_words_of(row.right))
@@ -307,7 +314,7 @@ class DiffText(DiffCanvas):
         if self._can_revert and (row_range.is_hunk or row_range.kind == "head"):
             hunk = row_range.hunk
             menu.addSeparator()
-            verb = hunk_verb(is_redo=self._heads.is_redo)
+            verb = hunk_verb(is_redo=self._heads.does_redo(hunk))
             menu.addAction(verb, lambda: self.hunk_revert_requested.emit(hunk))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(event.globalPos())

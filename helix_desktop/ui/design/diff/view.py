@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -9,6 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QStackedWidget,
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, TabButton, TabList
+from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.diff.images import ImagePair
 from helix_desktop.ui.design.diff.text_view import DiffText
 from helix_desktop.ui.design.labels import SelectableText, TextLine
@@ -34,7 +37,7 @@ class DiffView(Themed, QWidget):
     """
 
     hunk_revert_requested = Signal(int)
-    """The number (from 0) of the hunk whose Revert was pressed."""
+    """The number (from 0) of the hunk whose button was pressed."""
 
     side_by_side_changed = Signal(bool)
     """The user chose the other layout."""
@@ -78,19 +81,23 @@ class DiffView(Themed, QWidget):
         self,
         diff: FileDiff | None,
         path: str = "",
+        marks: Sequence[HunkMark] = (),
         *,
         can_revert_hunks: bool = False,
         is_redo: bool = False,
     ) -> None:
         """Show a diff from its beginning on (None: nothing); `path` is its name, which gives its colors.
 
-        `can_revert_hunks` gives each hunk a head with a Revert button, which is called Redo if `is_redo`.
+        `can_revert_hunks` gives each hunk a head with a Revert button, which is called Redo if `is_redo`; it
+        is the other way around for one whose mark says that it is over.
         """
         self._diff = diff
         if self.find_bar.isVisibleTo(self):
             self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
-        self.text.show_diff(diff if is_text else None, path, can_revert=can_revert_hunks, is_redo=is_redo)
+        self.text.show_diff(
+            diff if is_text else None, path, marks, can_revert=can_revert_hunks, is_redo=is_redo
+        )
         for part in (self._bar, self._line):
             part.setVisible(is_text)
         self._choose_layout()
@@ -104,6 +111,10 @@ class DiffView(Themed, QWidget):
             self._pages.setCurrentWidget(self.images)
         else:
             self.show_text("\n".join(describe_without_lines(diff)))
+
+    def show_marks(self, marks: Sequence[HunkMark]) -> None:
+        """Show what became of the hunks meanwhile; the diff stays where it is."""
+        self.text.show_marks(marks)
 
     def show_text(self, text: str) -> None:
         """Show a text instead: why there is no diff, or that it is being made."""

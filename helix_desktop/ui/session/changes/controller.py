@@ -15,7 +15,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
@@ -47,6 +46,7 @@ class ChangesController(QObject):
         actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
         actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
         actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
+        actions.hunk_redo_requested.connect(lambda *what: start(self._redo_hunk(*what), "redo"))
         actions.redo_requested.connect(lambda *what: start(self._redo(*what), "redo"))
         actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
@@ -71,7 +71,12 @@ class ChangesController(QObject):
         await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
     async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
-        await self._revert(RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk"))
+        await self._revert(_hunk_selection(row, hunk))
+
+    async def _redo_hunk(self, row: FileRow, hunk: int) -> None:
+        """Do a hunk again that was taken back."""
+        selection = _hunk_selection(row, hunk)
+        await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
 
     async def _redo(self, capture_id: str, paths: Sequence[str]) -> None:
         """Do again what was taken back of a capture, or by one: of these paths, or (none named) of all."""
@@ -81,11 +86,11 @@ class ChangesController(QObject):
         await self._carry_out(
             lambda changes, session_id: changes.plan_redo(session_id, done.capture_id),
             done.session_id,
-            done.plan.scope,
+            done.plan,
         )
 
     async def _carry_out(
-        self, make_plan: MakePlan, origin: str = "", undone_scope: RevertScope | None = None
+        self, make_plan: MakePlan, origin: str = "", undone: RevertPlan | None = None
     ) -> None:
         """Carry out a plan for the session on screen, or (named) for another that a revert stands in."""
         where = self._on_screen()
@@ -96,7 +101,7 @@ class ChangesController(QObject):
         done = await self._reverts.carry_out(workspace, origin or session_id, plan)
         await self._session_controller.changes.refresh()  # what is on screen when it is reported
         if done is not None:
-            self._reverts.report(workspace, session_id, done, undone_scope)
+            self._reverts.report(workspace, session_id, done, undone)
 
     async def _accept(self, paths: Sequence[str]) -> None:
         where = self._on_screen()
@@ -146,6 +151,10 @@ class ChangesController(QObject):
             await exec_async(dialog)
         finally:
             unsubscribe()
+
+
+def _hunk_selection(row: FileRow, hunk: int) -> RevertSelection:
+    return RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk")
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
@@ -93,15 +92,15 @@ class RevertFlow:
         workspace: OpenWorkspace,
         session_id: str,
         done: RevertOutcome,
-        undone_scope: RevertScope | None = None,
+        undone: RevertPlan | None = None,
     ) -> None:
-        """Say in a session what was done, or that a revert (scope `undone`) was undone, with the way back."""
+        """Say in a session what was done, or that a revert (by the plan `undone`) was, with the way back."""
         self._done[workspace.id, session_id] = done
         actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture_id else ()
-        what = done_text(done.plan, done.count, undone_scope) if done.count else tr("Nothing to revert.")
+        what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
         if done.capture_id:
-            name = revert_name(done.plan.scope)
+            name = revert_name(done.plan.scope, is_redo=done.plan.is_redo)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
         banner = Banner(
             _DONE, "info", what, why, actions=actions, workspace_id=workspace.id, session_id=session_id

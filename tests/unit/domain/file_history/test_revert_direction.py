@@ -1,0 +1,25 @@
+"""Reverts and redos: which is which follows from what they name."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.file_history.revert_direction import RevertDirections
+
+
+def test_what_takes_back_a_revert_is_a_redo_and_what_takes_back_that_is_none() -> None:
+    directions = RevertDirections()
+    assert not directions.add("edit", "tool", "", ())
+    assert not directions.add("revert", "revert", "file", ("edit",))
+    assert directions.add("redo", "revert", "redo", ("revert",))
+    assert directions.add("part", "revert", "hunk", ("revert",)), "a part of a revert"
+    assert not directions.add("back", "revert", "redo", ("redo",))
+    assert not directions.add("back again", "revert", "hunk", ("part",))
+    assert directions.add("the edit again", "revert", "redo", ("edit",))
+    assert not directions.add("rewind", "revert", "rewind", ("edit", "revert"))
+    assert directions.add("rewind undone", "revert", "redo", ("rewind",))
+
+
+def test_of_what_is_not_known_the_scope_says_it() -> None:
+    directions = RevertDirections()
+    assert directions.is_redo("redo", ("elsewhere",))
+    assert not directions.is_redo("hunk", ("elsewhere",))
+    assert not directions.is_redo("file", ())
