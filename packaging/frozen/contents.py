@@ -43,6 +43,9 @@ HIDDEN = (
     "zstandard.backend_c",
 )
 
+# Packages that read files of their own: fonts, and the names of signs.
+WITH_DATA = ("latex2mathml", "ziafont", "ziamath")
+
 EXCLUDED = (
     *(
         "tkinter",

@@ -4815,6 +4815,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/view.py" />
+            <source>Copy formula</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/view.py" />
             <source>Copy link</source>
             <translation type="unfinished" />
         </message>
@@ -5368,7 +5373,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/table_block.py" />
+            <location filename="../../helix_desktop/ui/chat/items/text_and_code_blocks.py" />
+            <source>Scroll the formula sideways</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/text_and_code_blocks.py" />
             <source>Scroll the table sideways</source>
             <translation type="unfinished" />
         </message>
@@ -16044,6 +16054,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
+            <source>A library or its font is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/diagnostics/self_check.py" />
             <source>Add {bundle}, or leave {option} out.</source>
             <translation type="unfinished" />
@@ -16071,6 +16086,11 @@
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
             <source>Fonts are missing, or Qt is damaged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
+            <source>Formulas can't be drawn.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16255,6 +16275,11 @@
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/machine.py" />
             <source>checked by the system</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
+            <source>drawn</source>
             <translation type="unfinished" />
         </message>
         <message>
