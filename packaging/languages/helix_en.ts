@@ -16748,7 +16748,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Context changed.</source>
             <translation type="unfinished" />
         </message>
@@ -16894,6 +16894,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Needs an open session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/approvals.py" />
             <source>No approval is waiting</source>
             <translation type="unfinished" />
@@ -16939,7 +16944,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Nothing to redo in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Nothing to redo in the context.</source>
             <translation type="unfinished" />
         </message>
@@ -16949,7 +16959,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Nothing to undo in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Nothing to undo in the context.</source>
             <translation type="unfinished" />
         </message>
@@ -17005,7 +17020,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Redo</source>
             <translation type="unfinished" />
         </message>
@@ -17158,7 +17173,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
             <source>Undo</source>
             <translation type="unfinished" />
