@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.search_query import normalize
-from helix_desktop.domain.text_format import plain_line
+from helix_desktop.domain.text_search import original_index
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
@@ -152,17 +152,16 @@ class SwitcherPresenter(QObject):
             title = session_title(self._sessions[hit.workspace_id, hit.session_id].summary.title)
             is_own = hit.speaker == "user"
             parts = (tr("You") if is_own else tr("Agent"), self._name_of(hit.workspace_id), title)
-            excerpt = plain_line(hit.excerpt)
             rows.append(
                 MessageRow(
                     hit.workspace_id,
                     hit.session_id,
                     hit.seq,
-                    excerpt,
+                    hit.excerpt,
                     dotted(parts),
                     format_short_time(hit.at_ms, now),
                     is_own,
-                    _marks(excerpt, self._search.terms),
+                    _marks(hit.excerpt, self._search.terms),
                 )
             )
         return rows
@@ -185,9 +184,11 @@ def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:
 
 
 def _marks(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return where the words of a search stand in a line, as far as folding leaves characters in place."""
+    """Return where the words of a search stand in a line."""
     folded = normalize(text)
-    if len(folded) != len(text):
-        return ()
     found = (match.span() for term in terms for match in re.finditer(re.escape(term), folded))
-    return tuple(sorted(found))
+    places = (
+        (original_index(text, folded, start), original_index(text, folded, end - 1) + 1)
+        for start, end in found
+    )
+    return tuple(sorted(places))
