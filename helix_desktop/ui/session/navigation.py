@@ -313,9 +313,10 @@ def _event_digests(event: Event) -> tuple[str, ...]:
 
 def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
     """Return a handover as a Markdown document."""
+    change = tr("{before} → {after} tokens", before=handover.before, after=handover.after)
     parts = (
         translate(handover_counts(transcript, handover).text),
-        tr("{before} → {after} tokens", before=handover.before, after=handover.after),
+        "" if handover.origin else change,  # there was nothing before it
         handover.model,
         trigger_text(handover.trigger, handover.threshold),
     )
