@@ -97,7 +97,10 @@ class WindowControllers:
         SideQuestionController(context, session)
         SessionBanners(context.window.banners, session)
         HoldController(context, session)
-        ModeController(context, session)
+        mode = ModeController(context, session)
+        self.workspace_controller.session_updated.connect(
+            lambda workspace, _session_id, update: mode.follow(workspace, update)
+        )
         PromptFileActions(context, session)
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
