@@ -22,6 +22,7 @@ from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.running_message_search import RunningMessageSearch
 from helix_desktop.ui.workspaces.searched_sessions import searched_sessions, show_message
+from helix_desktop.ui.workspaces.unused_sessions import unused_sessions
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
@@ -45,7 +46,7 @@ class SwitcherPresenter(QObject):
         self._services, self._switcher = context.services, context.window.switcher
         self._workspace_controller = workspace_controller
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
-        self._async_actions = context.async_actions
+        self._async_actions, self._windows = context.async_actions, context.windows
         self._search = RunningMessageSearch(context.async_actions, MessageSearch)
         self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
         switcher, start = self._switcher, context.async_actions.start
@@ -70,7 +71,10 @@ class SwitcherPresenter(QObject):
         listed: list[SearchedSession] = []
         for workspace in list(self._services.open_workspaces.values()):
             with suppress(StoreError):  # it says so itself
-                listed += await searched_sessions(workspace)
+                sessions = await searched_sessions(workspace)
+                summaries = [session.summary for session in sessions]
+                unused = await unused_sessions(workspace, summaries, self._windows)
+                listed += [session for session in sessions if session.summary.id not in unused]
         self._list(listed)
         if self._listing is not None:
             self._listing.cancel()
