@@ -16773,7 +16773,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Context changed.</source>
             <translation type="unfinished" />
         </message>
@@ -16919,6 +16919,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Needs an open session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/approvals.py" />
             <source>No approval is waiting</source>
             <translation type="unfinished" />
@@ -16964,7 +16969,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Nothing to redo in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Nothing to redo in the context.</source>
             <translation type="unfinished" />
         </message>
@@ -16974,7 +16984,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Nothing to undo in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Nothing to undo in the context.</source>
             <translation type="unfinished" />
         </message>
@@ -17030,7 +17045,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Redo</source>
             <translation type="unfinished" />
         </message>
@@ -17183,7 +17198,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
             <source>Undo</source>
             <translation type="unfinished" />
