@@ -97,6 +97,8 @@ _DROPPED = tuple(
         r"PySide6/(Qt/)?translations/(?!qtbase_)",
         # Names the folder of the machine that built it, or only means something to pip.
         r"\.dist-info/(direct_url\.json|INSTALLER|REQUESTED|uv_\w+\.json)$",
+        r"\.dist-info/sboms/",  # the app has a bill of materials of its own
+        r"(^|/)ziafont/fonts/DejaVuSans\.ttf$",  # formulas have a font of their own
         r"(^|/)__pycache__/",
     )
 )
