@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.context.log.enclosing_covers import covers_around
-from helix_desktop.context.log.rewrite_state import RewriteEvent
+from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Undone, Unpinned
@@ -61,8 +61,8 @@ class LastChangeController(QObject):
         no_undo, no_redo = tr("Nothing to undo in the context"), tr("Nothing to redo in the context")
         if conversation is None:
             no_undo = no_redo = tr("Needs an open session")
-        can_undo = conversation is not None and any(_newest_change(conversation))
-        can_redo = conversation is not None and any(_newest_undone(conversation))
+        can_undo = conversation is not None and has_change(conversation.session.transcript)
+        can_redo = conversation is not None and has_undone(conversation.session.transcript)
         enable_action(commands.undo_compaction, can_undo, no_undo)
         enable_action(commands.redo_compaction, can_redo, no_redo)
 
@@ -133,6 +133,21 @@ class LastChangeController(QObject):
         )
 
 
+def has_change(transcript: Transcript) -> bool:
+    """Return True if undo has something to take back; read at each change, so nothing is compared for it."""
+    rewrites = transcript.rewrites
+    return bool(rewrites.pinned) or any(
+        transcript.can_undo(seq) and not _is_attached(rewrite)
+        for seq, rewrite in reversed(rewrites.by_seq.items())
+    )
+
+
+def has_undone(transcript: Transcript) -> bool:
+    """Return True if redo has something to bring back."""
+    rewrites = transcript.rewrites
+    return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
+
+
 def _newest_change(conversation: Conversation) -> tuple[int, int]:
     """Return what undo takes back: a rewrite, or else the output that was pinned; zeros for nothing."""
     rewrite = last_change(conversation.session.transcript)
@@ -157,11 +172,14 @@ def last_change(transcript: Transcript) -> int:
     active_seqs = (
         seq
         for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
-        if not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
-        and transcript.can_undo(seq)
-        and seq not in inside
+        if not _is_attached(rewrite) and transcript.can_undo(seq) and seq not in inside
     )
     return next(active_seqs, 0)
+
+
+def _is_attached(rewrite: Undoable) -> bool:
+    """Return True for a sweep that was recorded with another rewrite, and is undone with it."""
+    return isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS
 
 
 def _last_undone(conversation: Conversation) -> tuple[int, int]:
