@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
+from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -75,6 +76,8 @@ def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript, output_rat
     """Return an event with the tokens of its model and the messages of the chat, as in the window."""
     ratio = ratio_before(transcript, seq)
     match event:
+        case HandoverMade(origin=origin) if origin:
+            return replace(event, after=round(first_handover_tokens(event) * output_ratio))
         case HandoverMade():
             return replace(event, messages=handover_counts(transcript, event).messages)
         case ObservationsMade():

@@ -269,6 +269,11 @@ def _qt() -> str:
     return here.version if here else ""
 
 
+def _latex2mathml() -> str:
+    installed = _distribution("latex2mathml")
+    return installed.version if installed is not None else ""
+
+
 _VERSION_PROBES: Mapping[str, Callable[[], str]] = {
     "helix": lambda: __version__,
     "python": platform.python_version,
@@ -279,4 +284,5 @@ _VERSION_PROBES: Mapping[str, Callable[[], str]] = {
     "zstd": _zstd,
     "zlib": _zlib,
     "expat": _expat,
+    "latex2mathml": _latex2mathml,
 }

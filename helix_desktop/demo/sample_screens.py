@@ -118,7 +118,7 @@ class SampleScreens:
         await self._conversation.window.exclude(row.seq, row.part)
         await asyncio.sleep(SETTLE_S)
         await self._screenshots.capture("inspector-excluded")
-        self._controllers.rewrites.undo_last()
+        self._controllers.last_change.undo()
 
     async def _ask_about(self, action: RowAction, row: WindowRow) -> None:
         if action in row.actions:
@@ -193,10 +193,10 @@ class SampleScreens:
     async def _capture_undo(self) -> None:
         """Capture what is said after the newest handover is undone."""
         self._window.show_page("chat")
-        self._controllers.rewrites.undo_last()
+        self._controllers.last_change.undo()
         await asyncio.sleep(SETTLE_S)
         await self._screenshots.capture("undone-chat")
         await show_timeline(self._window, self._controllers)
         await self._screenshots.capture("undone-timeline")
-        self._controllers.rewrites.redo_last()
+        self._controllers.last_change.redo()
         self._window.show_page("chat")

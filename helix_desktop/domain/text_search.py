@@ -73,7 +73,7 @@ class _Match:
     def to_matching_line(self, terms: Sequence[str]) -> MatchingLine:
         """Return the line with its excerpt."""
         first = min(at for at in map(self.normalized.find, terms) if at >= 0)
-        start, excerpt = _excerpt(self.text, _original_index(self.text, self.normalized, first))
+        start, excerpt = _excerpt(self.text, original_index(self.text, self.normalized, first))
         char = self.char + start
         return MatchingLine(self.number, char if char >= _LONG_LINE_CHARS else 0, excerpt)
 
@@ -240,18 +240,22 @@ def _character_start(data: bytes, offset: int) -> int:
     return next(offsets, offset)
 
 
-def _original_index(line: str, normalized: str, index: int) -> int:
+def original_index(line: str, normalized: str, index: int) -> int:
     """Return the index in a line that corresponds to one in its normalized form."""
     if len(line) == len(normalized):
         return index
     return max(0, bisect_left(range(len(line)), index + 1, key=lambda end: len(normalize(line[:end]))) - 1)
 
 
+def visible_text(line: str) -> str:
+    """Return a text for one line of a list, with a mark for each hidden character."""
+    return "".join("\ufffd" if is_hidden(char) else char for char in line.replace("\t", " "))
+
+
 def _excerpt(line: str, index: int) -> tuple[int, str]:
     """Return where an excerpt around an index begins, and its text, with a mark for each hidden character."""
     line = line.removesuffix("\r")
     start = max(0, min(index - _BEFORE, len(line) - _EXCERPT)) if len(line) > _EXCERPT else 0
-    cut = line[start : start + _EXCERPT].replace("\t", " ")
-    visible = "".join("\ufffd" if is_hidden(char) else char for char in cut)
+    visible = visible_text(line[start : start + _EXCERPT])
     before, after = "…" if start else "", "…" if start + _EXCERPT < len(line) else ""
     return start, f"{before}{visible.strip()}{after}"

@@ -15,15 +15,15 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.text_search import find_matches
 from helix_desktop.domain.tool_call_target import call_target
+from helix_desktop.services.message_excerpts import ExcerptSize, excerpt_of
 
 _log = logging.getLogger(__name__)
 
 Speaker = Literal["user", "agent"]
 
 _MAX_REMEMBERED = 40_000_000  # characters of messages that stay in memory while the user types
-_LEAD_CHARS = 30  # of an excerpt before its first word, where a list has the width for it
+_WIDE = ExcerptSize(room=80, lead=30)
 _STEP = 1_000  # events or messages between two looks whether the search still goes on
 
 
@@ -36,7 +36,7 @@ class SearchedSession(NamedTuple):
 
 
 class MessageHit(NamedTuple):
-    """A message with all words of a search; `excerpt` is the line that has most of them.
+    """A message with all words of a search; `excerpt` is a line of it, or pieces, that shows them.
 
     Commands, paths and patterns of calls belong to the answer that made the calls.
     """
@@ -79,13 +79,10 @@ class MessageSearch:
         sessions: Iterable[SearchedSession],
         *,
         per_session: int | None = None,
-        lead_chars: int = _LEAD_CHARS,
+        excerpt_size: ExcerptSize = _WIDE,
     ) -> None:
-        """Search these sessions, last used first, for at most `per_session` messages of each (None: for all).
-
-        An excerpt has at most `lead_chars` characters before its first word.
-        """
-        self._per_session, self._lead_chars = per_session, lead_chars
+        """Search these sessions, last used first; find at most `per_session` messages of each (None: all)."""
+        self._per_session, self._excerpt_size = per_session, excerpt_size
         self.unread: set[str] = set()  # sessions that could not be read by the newest search
         self._messages: dict[tuple[str, str], _ReadMessages] = {}
         self._remembered = 0
@@ -108,7 +105,9 @@ class MessageSearch:
             try:
                 messages = await self._read(session, stop_event)
                 most = min(limit, self._per_session or limit)
-                found = await asyncio.to_thread(_matches, messages, terms, most, self._lead_chars, stop_event)
+                found = await asyncio.to_thread(
+                    _matches, messages, terms, most, self._excerpt_size, stop_event
+                )
             except StoreError as error:
                 _log.warning("The messages of session %s are not searched: %s", session.summary.id, error)
                 self.unread.add(session.summary.id)
@@ -190,7 +189,7 @@ def _matches(
     messages: Sequence[_Message],
     terms: Sequence[str],
     limit: int,
-    lead_chars: int,
+    excerpt_size: ExcerptSize,
     stop_event: threading.Event,
 ) -> list[tuple[_Message, str]]:
     """Return the first messages with all words, each with an excerpt."""
@@ -201,28 +200,8 @@ def _matches(
             break
         for message in messages[start : start + _STEP]:
             if first in message.normalized and all(term in message.normalized for term in others):
-                found.append((message, _excerpt(message, terms, lead_chars)))
+                excerpt = excerpt_of(message.text, message.normalized, terms, excerpt_size)
+                found.append((message, excerpt))
                 if len(found) == limit:
                     return found
     return found
-
-
-def _excerpt(message: _Message, terms: Sequence[str], lead_chars: int) -> str:
-    """Return the line of a message that has most of the words, around the longest of them."""
-    matches = find_matches(terms, message.text.encode("utf-8", "replace"), "", lambda: True)
-    # A phrase that only the folded text holds has no line of its own.
-    if matches is None or not matches.best:
-        return message.text[:160]
-    lines = (match.excerpt for match in matches.best)
-    best = max(lines, key=lambda line: sum(term in normalize(line) for term in terms))
-    return _from_near_longest(best, terms, lead_chars)
-
-
-def _from_near_longest(excerpt: str, terms: Sequence[str], lead_chars: int) -> str:
-    """Return an excerpt from shortly before its longest word on: a list cuts it at its end."""
-    folded = normalize(excerpt)
-    first = folded.find(max((term for term in terms if term in folded), key=len, default=""))
-    if first <= lead_chars or len(folded) != len(excerpt):
-        return excerpt
-    space = excerpt.find(" ", first - lead_chars, first)
-    return f"…{excerpt[space + 1 if space >= 0 else first - lead_chars :]}"

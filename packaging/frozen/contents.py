@@ -43,6 +43,9 @@ HIDDEN = (
     "zstandard.backend_c",
 )
 
+# Packages that read files of their own: fonts, and the names of signs.
+WITH_DATA = ("latex2mathml", "ziafont", "ziamath")
+
 EXCLUDED = (
     *(
         "tkinter",
@@ -94,6 +97,8 @@ _DROPPED = tuple(
         r"PySide6/(Qt/)?translations/(?!qtbase_)",
         # Names the folder of the machine that built it, or only means something to pip.
         r"\.dist-info/(direct_url\.json|INSTALLER|REQUESTED|uv_\w+\.json)$",
+        r"\.dist-info/sboms/",  # the app has a bill of materials of its own
+        r"(^|/)ziafont/fonts/DejaVuSans\.ttf$",  # formulas have a font of their own
         r"(^|/)__pycache__/",
     )
 )

@@ -4830,6 +4830,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/view.py" />
+            <source>Copy formula</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/view.py" />
             <source>Copy link</source>
             <translation type="unfinished" />
         </message>
@@ -5383,7 +5388,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/table_block.py" />
+            <location filename="../../helix_desktop/ui/chat/items/text_and_code_blocks.py" />
+            <source>Scroll the formula sideways</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/text_and_code_blocks.py" />
             <source>Scroll the table sideways</source>
             <translation type="unfinished" />
         </message>
@@ -16059,6 +16069,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
+            <source>A library or its font is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/diagnostics/self_check.py" />
             <source>Add {bundle}, or leave {option} out.</source>
             <translation type="unfinished" />
@@ -16086,6 +16101,11 @@
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
             <source>Fonts are missing, or Qt is damaged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
+            <source>Formulas can't be drawn.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16270,6 +16290,11 @@
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/machine.py" />
             <source>checked by the system</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/checks/rendering.py" />
+            <source>drawn</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16763,7 +16788,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Context changed.</source>
             <translation type="unfinished" />
         </message>
@@ -16909,6 +16934,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Needs an open session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/approvals.py" />
             <source>No approval is waiting</source>
             <translation type="unfinished" />
@@ -16954,7 +16984,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Nothing to redo in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Nothing to redo in the context.</source>
             <translation type="unfinished" />
         </message>
@@ -16964,7 +16999,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
+            <source>Nothing to undo in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Nothing to undo in the context.</source>
             <translation type="unfinished" />
         </message>
@@ -17020,7 +17060,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <source>Redo</source>
             <translation type="unfinished" />
         </message>
@@ -17173,7 +17213,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <location filename="../../helix_desktop/ui/session/last_change.py" />
             <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
             <source>Undo</source>
             <translation type="unfinished" />

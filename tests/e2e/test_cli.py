@@ -50,7 +50,7 @@ from tests.support.model_servers.chat_server import (
 from tests.support.read_only_program import IGNORE_TEMP_BYTECODE
 from tests.support.store.damage import compact_tables, flip_bit_near
 
-PARTS = 20  # of the self-check
+PARTS = 21  # of the self-check
 BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes are in the store's files unchanged
 
 
@@ -354,12 +354,12 @@ async def test_self_check_names_the_problem(cli: Cli, tmp_path: Path) -> None:
     failed = {line.split()[1]: line for line in lines if line.startswith("FAIL")}
     assert report.code == 1
     assert report.err == ""
-    painted = {"window", "fonts", "icons", "pictures", "translations"}
+    painted = {"window", "fonts", "icons", "pictures", "formulas", "translations"}
     assert set(failed) == {"resources", "tokens", "keys", *painted}
     assert "icons/helix.svg" in failed["resources"]
     assert all("nowhere" in failed[name] for name in painted)
     assert "The keychain didn't save a key" in failed["keys"]  # tests have none
-    assert f"8 of {PARTS} checks failed" in lines
+    assert f"9 of {PARTS} checks failed" in lines
     with zipfile.ZipFile(half) as files:
         saved = json.loads(files.read(SELF_CHECK_FILE))
     assert not saved["ok"]

@@ -32,7 +32,7 @@ from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make
 
 STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
 LITTER = b"litter"
-SELF_CHECK_PARTS = 20
+SELF_CHECK_PARTS = 21
 RECORDING = (
     {"role": "user", "content": "hello"},
     {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "name": "t", "arguments": "{}"}]},

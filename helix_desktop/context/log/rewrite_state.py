@@ -40,6 +40,7 @@ class RewriteState:
         self.undone: dict[int, int] = {}  # the seq of the undoing, by that of the rewrite
         self._put_back: set[int] = set()  # of those undone: not by the user
         self.pinned: frozenset[int] = frozenset()
+        self.unpinned: frozenset[int] = frozenset()  # pinned once, and no longer
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
         self._placed_seqs: set[int] = set()
@@ -58,6 +59,7 @@ class RewriteState:
             dict(self.undone),
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
+        copied.unpinned = self.unpinned
         copied._placed_seqs, copied._put_back = set(self._placed_seqs), set(self._put_back)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
@@ -69,8 +71,10 @@ class RewriteState:
         match rewrite:
             case Pinned(target=target):
                 self.pinned |= {target}
+                self.unpinned -= {target}
             case Unpinned(target=target):
                 self.pinned -= {target}
+                self.unpinned |= {target}
             case Undone(target=target, refused=refused):
                 self.undone[target] = seq
                 self._put_back |= {target} if refused else set()

@@ -267,6 +267,11 @@ def tokens_as_sent(
     return _handover_tokens(handover, *_quotes_of(transcript, policy, window_size, handover))
 
 
+def first_handover_tokens(handover: HandoverMade) -> int:
+    """Return the tokens of the message of the handover that a session starts from, with all its quotes."""
+    return _handover_tokens(handover, (), handover.quotes)
+
+
 def _handover_tokens(
     handover: HandoverMade, texts: Sequence[tuple[int, str, int]], quotes: Sequence[Quote]
 ) -> int:

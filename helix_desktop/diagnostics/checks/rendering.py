@@ -16,7 +16,7 @@ from helix_desktop.words.translation import translate
 
 text = TextContext("Self-check")
 
-CHECK_NAMES = ("window", "fonts", "icons", "pictures", "translations")
+CHECK_NAMES = ("window", "fonts", "icons", "pictures", "formulas", "translations")
 _FAMILIES = {"Inter", "JetBrains Mono"}
 _PICTURES = {"png", "jpeg", "gif", "webp", "svg"}
 _AGAIN = text("Reinstall Helix Desktop.")
@@ -38,6 +38,7 @@ def run_render_checks() -> int:
         "window": lambda: _window(app.platformName()),
         "icons": _icons,
         "pictures": _pictures,
+        "formulas": _formulas,
         "translations": _translations,
     }
     results: dict[str, tuple[bool, str]] = {}
@@ -103,6 +104,15 @@ def _pictures() -> str:
             text("Qt can't read {formats}.", formats=tuple(sorted(_PICTURES - supported))), fix=_AGAIN
         )
     return ", ".join(sorted(_PICTURES))
+
+
+def _formulas() -> str:
+    from helix_desktop.ui.chat.markdown.formula_drawing import draw_formula
+
+    drawing = draw_formula(r"\sum_i \sqrt{x_i}", displayed=True)
+    if drawing is None:
+        raise HelixError(text("Formulas can't be drawn."), text("A library or its font is missing."), _AGAIN)
+    return text("drawn")
 
 
 def _translations() -> str:

@@ -38,8 +38,8 @@ class CopyCode:
 
 
 @dataclass(frozen=True, slots=True)
-class ScrollTable:
-    """Scroll a table sideways, by the number of its text."""
+class ScrollText:
+    """Scroll a table or a formula sideways, by the number of its text."""
 
     text_number: int
 
@@ -355,7 +355,7 @@ ReadingAction: TypeAlias = (
 )
 """What leaves the session as it is, and makes sense of its past, too."""
 RowAction: TypeAlias = (
-    SessionAction | ToggleSection | OpenMenu | CopyCode | ScrollTable | CopyAnswer | FocusField
+    SessionAction | ToggleSection | OpenMenu | CopyCode | ScrollText | CopyAnswer | FocusField
 )
 
 

@@ -14,7 +14,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.saved_rule_notice import SavedRuleNotice
-from helix_desktop.ui.shell.actions import action_shortcut
+from helix_desktop.ui.shell.actions import action_shortcut, enable_action
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -47,8 +47,7 @@ class ApprovalController(QObject):
     def _update_commands(self) -> None:
         has_approval = any(isinstance(row, ApprovalRow) for row in self._chat.model.raw_rows())
         for command in self._commands.values():
-            command.setEnabled(has_approval)
-            command.setStatusTip("" if has_approval else tr("No approval is waiting"))
+            enable_action(command, has_approval, tr("No approval is waiting"))
 
     def _show_tips(self) -> None:
         tips = {answer: action_shortcut(command) for answer, command in self._commands.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.choices import ModeChanged
@@ -14,9 +15,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.demo_calls import runs_demo_calls
 from helix_desktop.ui.shell.actions import SPECS
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.saved_rules import demo_calls_run
 
 tr = Translator("Session")
 text = TextContext("Session")
@@ -34,6 +35,7 @@ class ModeController(QObject):
         self._window, self._session_controller = context.window, session_controller
         self._chat = context.views.chat
         self._async_actions, self._services = context.async_actions, context.services
+        self._shows_demo_runs = False
         actions = context.window.commands
         self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
         for mode, action in zip(_ORDER, self._actions.values(), strict=True):
@@ -49,20 +51,26 @@ class ModeController(QObject):
         conversation = self._session_controller.conversation
         mode = conversation.mode if conversation is not None else "ask"
         self._actions[mode].setChecked(True)
-        demo_runs = self._demo_runs
+        demo_runs = self._shows_demo_runs = self._demo_runs
         self._actions["ask"].setText(translate(_ASK_EXCEPT_DEMO if demo_runs else SPECS["mode_ask"].text))
         self._window.top_bar.show_mode(mode, demo_runs=demo_runs)
 
     @property
     def _demo_runs(self) -> bool:
-        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
-        if conversation is None or workspace is None:
-            return False
-        return demo_calls_run(self._services.registry.get(workspace.id), conversation.model.demo)
+        session = self._session_controller
+        return runs_demo_calls(self._services, session.workspace, session.conversation)
+
+    def follow(self, workspace: OpenWorkspace, update: Update) -> None:
+        """Follow an update of any session of a workspace: an answer in one may let demo calls run in all."""
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=ApprovalGiven(rule="", mode=""))):
+                is_here = workspace is self._session_controller.workspace
+                if is_here and self._demo_runs != self._shows_demo_runs:
+                    self._session_controller.follow_models()
 
     def _on_update(self, update: Update) -> None:
         match update:
-            case EventRecorded(recorded=RecordedEvent(event=ModeChanged() | ApprovalGiven(rule="", mode=""))):
+            case EventRecorded(recorded=RecordedEvent(event=ModeChanged())):
                 self.show()
 
     def _select_next(self) -> None:

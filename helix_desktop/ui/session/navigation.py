@@ -68,7 +68,7 @@ class SessionNavigation(QObject):
         self._remedies: dict[str, Callable[[], object]] = {
             "compact": window.commands.compact_now.trigger,
             "new_session": window.commands.new_session.trigger,
-            "undo_compaction": window.commands.undo_compaction.trigger,
+            "undo_compaction": views.timeline.undo_last_requested.emit,  # it says so if there is none
             "set_budget": session_controller.budget.edit_budget,
             "send_as_message": session_controller.composer.send_as_message,
         }
@@ -313,9 +313,10 @@ def _event_digests(event: Event) -> tuple[str, ...]:
 
 def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
     """Return a handover as a Markdown document."""
+    change = tr("{before} → {after} tokens", before=handover.before, after=handover.after)
     parts = (
         translate(handover_counts(transcript, handover).text),
-        tr("{before} → {after} tokens", before=handover.before, after=handover.after),
+        "" if handover.origin else change,  # there was nothing before it
         handover.model,
         trigger_text(handover.trigger, handover.threshold),
     )

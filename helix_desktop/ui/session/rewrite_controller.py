@@ -1,8 +1,7 @@
-"""User actions on a session's context: undo, redo, compact, update observations, cancel."""
+"""User actions on a session's context: undo and redo of one change, compact, update observations, cancel."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,10 +10,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.enclosing_covers import covers_around
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import CompactionRefused, HelixError
-from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Undone, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (
     CompactUpTo,
@@ -25,21 +21,14 @@ from helix_desktop.ui.chat.actions import (
     SessionAction,
     Undo,
 )
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION, Banner, BannerAction
+from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.timeline.card_data import UndoCard
-from helix_desktop.ui.timeline.card_texts import card_title
-from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.words.rewrites import pin_text
-from helix_desktop.words.translation import Translator
 
-tr = Translator("Session")
 _text = TextContext("Session")
-_CONTEXT_CHANGE = "context-change"
 
 
 class RewriteController(QObject):
@@ -59,8 +48,6 @@ class RewriteController(QObject):
         timeline, actions = views.timeline, window.commands
         timeline.undo_requested.connect(self.undo)
         timeline.redo_requested.connect(self.redo)
-        timeline.undo_last_requested.connect(self.undo_last)
-        timeline.redo_last_requested.connect(self.redo_last)
         timeline.compact_requested.connect(self.write_handover)
         timeline.compare_requested.connect(self.compare)
         timeline.edit_requested.connect(self.edit)
@@ -70,11 +57,8 @@ class RewriteController(QObject):
         views.chat.view.action_triggered.connect(self._on_chat_action)
         actions.compact_now.triggered.connect(self.compact)
         actions.observe_now.triggered.connect(self.observe)
-        actions.undo_compaction.triggered.connect(self.undo_last)
-        actions.redo_compaction.triggered.connect(self.redo_last)
         session_controller.composer.slash_commands.on_arguments("compact_now", self._compact_with_focus)
         window.jobs.cancel_requested.connect(self._cancel)
-        window.banners.action_clicked.connect(self._on_banner_action)
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self._async_actions.start(coroutine, name)
@@ -110,74 +94,6 @@ class RewriteController(QObject):
             self._start(conversation.window.redo(seq if transcript.can_redo(seq) else seq - 1), "redo")
 
         self._with_conversation(redo)
-
-    def undo_last(self) -> None:
-        """Undo the newest change of the context that still holds, a recall or a pin as well as a handover."""
-
-        def undo(conversation: Conversation) -> None:
-            last = last_change(conversation.session.transcript)
-            pin, output = _newest_pin(conversation, is_held=True)
-            if pin > last:
-                self._start(self._pin_and_say(conversation, output, is_pinned=False), "undo")
-            elif last:
-                self._start(self._undo_and_say(conversation, last), "undo")
-            else:
-                self._say(conversation, tr("Nothing to undo in the context."))
-
-        self._with_conversation(undo)
-
-    def redo_last(self) -> None:
-        """Let the change of the context that was undone last hold again, and say so."""
-
-        def redo(conversation: Conversation) -> None:
-            undone, last = _last_undone(conversation)
-            unpinned, output = _newest_pin(conversation, is_held=False)
-            if unpinned > undone:
-                self._start(self._pin_and_say(conversation, output, is_pinned=True), "redo")
-            elif last:
-                self._start(self._redo_and_say(conversation, last), "redo")
-            else:
-                self._say(conversation, tr("Nothing to redo in the context."))
-
-        self._with_conversation(redo)
-
-    async def _undo_and_say(self, conversation: Conversation, target: int) -> None:
-        await conversation.window.undo(target)
-        await self._say_change(conversation, target, BannerAction(f"redo:{target}", tr("Redo")))
-
-    async def _redo_and_say(self, conversation: Conversation, target: int) -> None:
-        await conversation.window.redo(target)
-        await self._say_change(conversation, target, BannerAction(f"undo:{target}", tr("Undo")))
-
-    async def _say_change(self, conversation: Conversation, target: int, way_back: BannerAction) -> None:
-        """Name what was undone or redone as the timeline does: it may be out of sight."""
-        log, transcript = list(conversation.session.log), conversation.session.transcript
-        cards = await asyncio.to_thread(build_cards, log, transcript)
-        changes = (card for card in cards if isinstance(card, UndoCard) and card.target == target)
-        name = next(map(card_title, changes), "")
-        self._say(conversation, name or tr("Context changed."), way_back)
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        """Take back the undo or redo that the notice names."""
-        if banner_id != _CONTEXT_CHANGE:
-            return
-        how, _, target = action.partition(":")
-        change = self._undo_and_say if how == "undo" else self._redo_and_say
-        self._with_conversation(
-            lambda conversation: self._start(change(conversation, int(target)), "undo or redo")
-        )
-
-    async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
-        """Pin an output again, or no longer, and say which one."""
-        change = Pinned(output) if is_pinned else Unpinned(output)
-        await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
-        self._say(conversation, pin_text(change, conversation.session.transcript))
-
-    def _say(self, conversation: Conversation, text: str, *actions: BannerAction) -> None:
-        session_id = conversation.session.id
-        self._window.banners.show_banner(
-            Banner(_CONTEXT_CHANGE, "info", text, actions=actions, session_id=session_id, is_brief=True)
-        )
 
     def observe(self) -> None:
         """Have older messages observed now, or what waits put in place; the timeline shows how far it is."""
@@ -348,42 +264,3 @@ class RewriteController(QObject):
 
     def _cancel_current(self) -> None:
         self._cancel(next(iter(self._window.jobs.job_ids()), ""))
-
-
-def last_change(transcript: Transcript) -> int:
-    """Return the newest change of the context that can be undone, 0 for none.
-
-    A sweep that was recorded with another rewrite does not count: it is undone with that one. Nor does what
-    stands inside a wider rewrite: its undo would change no request.
-    """
-    inside = covers_around(transcript)
-    active_seqs = (
-        seq
-        for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
-        if not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
-        and transcript.can_undo(seq)
-        and seq not in inside
-    )
-    return next(active_seqs, 0)
-
-
-def _last_undone(conversation: Conversation) -> tuple[int, int]:
-    """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
-    transcript = conversation.session.transcript
-    undos = (
-        (entry.seq, entry.event.target)
-        for entry in reversed(conversation.session.log)
-        if isinstance(entry.event, Undone)
-    )
-    return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
-
-
-def _newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
-    """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
-    pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
-    pins = (
-        (entry.seq, entry.event.target)
-        for entry in reversed(conversation.session.log)
-        if isinstance(entry.event, kind)
-    )
-    return next((pin for pin in pins if (pin[1] in pinned) == is_held), (0, 0))

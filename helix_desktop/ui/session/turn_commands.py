@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction
 
 from helix_desktop.agent.session_updates import CallStarted, EventRecorded, TurnChanged, Update
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.shell.actions import enable_action
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -38,11 +38,6 @@ class TurnCommands(QObject):
         conversation = self._session_controller.conversation
         can_send = bool(conversation and conversation.running_calls.running and conversation.queue.pending)
         idle, unsendable = tr("The agent isn't running"), tr("No message waits for a running command")
-        _enable(self._commands.stop, is_running, idle)
-        _enable(self._commands.steer, is_running, idle)
-        _enable(self._commands.stop_and_send, is_running and can_send, unsendable)
-
-
-def _enable(action: QAction, is_enabled: bool, reason: str) -> None:
-    action.setEnabled(is_enabled)
-    action.setStatusTip("" if is_enabled else reason)
+        enable_action(self._commands.stop, is_running, idle)
+        enable_action(self._commands.steer, is_running, idle)
+        enable_action(self._commands.stop_and_send, is_running and can_send, unsendable)

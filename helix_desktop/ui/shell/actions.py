@@ -184,12 +184,12 @@ class WindowActions(NamedTuple):
         return self.clean_up, self.trash, self.forget, self.export_workspace
 
     def for_session(self) -> tuple[QAction, ...]:
-        """Return those that need an open session."""
+        """Return those that need an open session, and no more."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.show_changes, self.commit_changes,
             self.show_request, self.focus_composer, self.find,
             self.previous_message, self.next_message,
-            self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
+            self.compact_now, self.observe_now,
             self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
@@ -203,6 +203,8 @@ def make_actions(window: QWidget) -> WindowActions:
     """Make all actions, owned by a window and reachable by their keys in it; those of Quit in all windows."""
     actions = WindowActions(*(_make(window, name, SPECS[name]) for name in WindowActions._fields))
     actions.quit.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
+    for action in (actions.undo_compaction, actions.redo_compaction):
+        action.setEnabled(False)  # until a session has something to undo
     actions.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
     return actions
 
@@ -238,6 +240,12 @@ def set_action_keys(action: QAction, spec: ActionSpec, keys: Sequence[str]) -> N
 def action_shortcut(action: QAction) -> str:
     """Return the keys of a menu entry as the system writes them; empty when it has none."""
     return native_key(action.shortcut().toString()) or action.text().partition("\t")[2]
+
+
+def enable_action(action: QAction, is_enabled: bool, reason: str) -> None:
+    """Let an action be used now, or say in its status tip why not."""
+    action.setEnabled(is_enabled)
+    action.setStatusTip("" if is_enabled else reason)
 
 
 def keep_tip(action: QAction, text: str, set_tip: Callable[[str], object]) -> None:

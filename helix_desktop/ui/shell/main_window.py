@@ -33,7 +33,7 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.shell.actions import action_shortcut, make_actions
+from helix_desktop.ui.shell.actions import action_shortcut, enable_action, make_actions
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.shell.help_windows import HelpWindows
 from helix_desktop.ui.shell.jobs import JobLines
@@ -378,11 +378,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         }
         self._center.setCurrentWidget(pages[center_page])
         for action in self.commands.for_session():
-            action.setEnabled(center_page == "work")
-            action.setStatusTip("" if action.isEnabled() else tr("Needs an open session"))
+            enable_action(action, center_page == "work", tr("Needs an open session"))
         for action in self.commands.for_workspace():
-            action.setEnabled(center_page in {"empty", "work"})
-            action.setStatusTip("" if action.isEnabled() else tr("Needs an open workspace"))
+            enable_action(action, center_page in {"empty", "work"}, tr("Needs an open workspace"))
         self.commands.close_page.setEnabled(center_page == "work" and self.page() != "chat")
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal
 
 from helix_desktop.context.log.enclosing_covers import covers_around
@@ -13,6 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
+from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -65,10 +67,16 @@ tr = Translator("Timeline")
 
 
 def build_cards(
-    log: Sequence[RecordedEvent], transcript: Transcript, ratio: float = 1.0
+    log: Sequence[RecordedEvent],
+    transcript: Transcript,
+    ratio: float = 1.0,
+    sent: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[TimelineCard, ...]:
-    """Return the cards of a log, newest first; `ratio`: the gauge's tokens per token of ours."""
-    return _CardReducer(transcript, ratio).read(log)
+    """Return the cards of a log, newest first; `ratio`: the gauge's tokens per token of ours.
+
+    `sent` are the tokens of the handover in the next request, by its event, as the inspector lists them.
+    """
+    return _CardReducer(transcript, ratio, sent).read(log)
 
 
 def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
@@ -99,8 +107,8 @@ def _branch_text(how: BranchKind) -> str:
 class _CardReducer:
     """Reads a log once; knows what is undone and what stands inside something later."""
 
-    def __init__(self, transcript: Transcript, gauge_ratio: float) -> None:
-        self._transcript, self._gauge_ratio = transcript, gauge_ratio
+    def __init__(self, transcript: Transcript, gauge_ratio: float, sent: Mapping[int, int]) -> None:
+        self._transcript, self._gauge_ratio, self._sent = transcript, gauge_ratio, sent
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
         self._handover_titles = handover_titles(transcript.rewrites.handovers)
@@ -177,7 +185,8 @@ class _CardReducer:
         number = self._numbers[type(event)]
         match event:
             case HandoverMade():
-                return _handover(recorded, event, self._handover_titles[recorded.seq], self._transcript)
+                card = _handover(recorded, event, self._handover_titles[recorded.seq], self._transcript)
+                return replace(card, after=self._first_tokens(recorded.seq, event)) if event.origin else card
             case FoldMade():
                 return _fold(recorded, event, number, self._transcript, self._ratio(recorded.seq))
             case ObservationsMade():
@@ -243,6 +252,10 @@ class _CardReducer:
 
     def _undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
+
+    def _first_tokens(self, seq: int, handover: HandoverMade) -> int:
+        """Return the tokens of the handover that a session starts from, as the inspector counts it now."""
+        return self._sent.get(seq) or round(first_handover_tokens(handover) * self._gauge_ratio)
 
     def _ratio(self, seq: int) -> float:
         """Return what the tokens that an event records by our count are multiplied by, as on the chart."""

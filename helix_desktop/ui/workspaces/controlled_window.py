@@ -89,6 +89,7 @@ class ControlledWindow:
         self.controllers.active_workspace.id = ""
         self.controllers.workspace_controller.session_opener.requested_ids = ("", "")
         await self.controllers.session_controller.show(None, None)
+        self.controllers.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
 
     async def save_drafts(self) -> list[UnsavedDraft]:
         """Store what the user wrote; return what can't be stored."""

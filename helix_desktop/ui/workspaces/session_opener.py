@@ -17,6 +17,7 @@ from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.ui.workspaces.unused_sessions import is_untouched
 
 text = TextContext("Workspaces")
 
@@ -167,15 +168,18 @@ class SessionOpener(QObject):
             await self._windows.open_window(workspace.id, session_id)
 
     async def new_session(self, workspace: OpenWorkspace) -> None:
-        """Begin a session, unless there is one in which nothing was said yet: open that."""
+        """Open an unused session, or begin one; where nothing was said in the one on screen, it stays."""
         async with self._new_session_lock:  # a key that is held down begins one session, not twenty
             fresh = [
                 info.id
                 for info in await workspace.sessions()
                 if not info.messages and info.title == NEW_TITLE and not info.archived
                 if self._windows.other_with(self._window, workspace.id, info.id) is None
+                if self._shows(info.id) or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
-            session_id = fresh[0] if fresh else (await workspace.create_session()).session.id
+            here = [session_id for session_id in fresh if self._shows(session_id)]
+            session_id = next(iter((*here, *fresh)), "")
+            session_id = session_id or (await workspace.create_session()).session.id
         await self.show_session(workspace, session_id)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()

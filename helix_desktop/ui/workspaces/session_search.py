@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.text_format import plain_line
+from helix_desktop.services.message_excerpts import ExcerptSize
 from helix_desktop.services.message_search import MessageHit, MessageSearch
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
@@ -21,7 +21,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 _MAX_SESSIONS = 200
-_LEAD_CHARS = 10  # of a line before its first word: the list is narrow
+_NARROW = ExcerptSize(room=32, lead=10)
 _SHOW_MS = 100  # between two times that the list shows what was found
 
 
@@ -41,7 +41,7 @@ class SessionSearchPresenter(QObject):
         self._words = ""
         self._found: dict[str, FoundMessage] = {}
         self._search = RunningMessageSearch(
-            context.async_actions, partial(MessageSearch, per_session=1, lead_chars=_LEAD_CHARS)
+            context.async_actions, partial(MessageSearch, per_session=1, excerpt_size=_NARROW)
         )
         self._show_timer = QTimer(self, singleShot=True, interval=_SHOW_MS)
         self._show_timer.timeout.connect(self._show)
@@ -76,7 +76,7 @@ class SessionSearchPresenter(QObject):
 
     def _on_found(self, hits: Sequence[MessageHit]) -> None:
         for hit in hits:
-            self._found[hit.session_id] = FoundMessage(hit.seq, plain_line(hit.excerpt))
+            self._found[hit.session_id] = FoundMessage(hit.seq, hit.excerpt)
         if not self._show_timer.isActive():
             self._show_timer.start()
 

@@ -30,6 +30,7 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     distinct_colors,
 )
 from helix_desktop.ui.shell.waiting_sessions import WaitingSession
+from helix_desktop.ui.workspaces.unused_sessions import unused_sessions
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text, turn_failure_reason
@@ -192,11 +193,12 @@ class SidebarPresenter(QObject):
         titles = {session.id: session.title for session in sessions}
         on_screen = conversation.session.id if conversation is not None else ""
         marked_id = self._opening_id if self._opening_id in titles else on_screen
+        unused = await unused_sessions(workspace, sessions, self._windows) - {marked_id}
         subagents = subagent_sessions(sessions)
         items = [
             _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents)
             for session in sessions
-            if not session.parent or session.parent in titles
+            if (not session.parent or session.parent in titles) and session.id not in unused
         ]
         sidebar.show_sessions(items, datetime.now())
         took_ms = round((perf_counter() - started_s) * 1000)

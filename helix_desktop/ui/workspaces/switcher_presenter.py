@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.search_query import normalize
-from helix_desktop.domain.text_format import plain_line
+from helix_desktop.domain.text_search import original_index
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
@@ -22,6 +22,7 @@ from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.running_message_search import RunningMessageSearch
 from helix_desktop.ui.workspaces.searched_sessions import searched_sessions, show_message
+from helix_desktop.ui.workspaces.unused_sessions import unused_sessions
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
@@ -45,7 +46,7 @@ class SwitcherPresenter(QObject):
         self._services, self._switcher = context.services, context.window.switcher
         self._workspace_controller = workspace_controller
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
-        self._async_actions = context.async_actions
+        self._async_actions, self._windows = context.async_actions, context.windows
         self._search = RunningMessageSearch(context.async_actions, MessageSearch)
         self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
         switcher, start = self._switcher, context.async_actions.start
@@ -70,7 +71,10 @@ class SwitcherPresenter(QObject):
         listed: list[SearchedSession] = []
         for workspace in list(self._services.open_workspaces.values()):
             with suppress(StoreError):  # it says so itself
-                listed += await searched_sessions(workspace)
+                sessions = await searched_sessions(workspace)
+                summaries = [session.summary for session in sessions]
+                unused = await unused_sessions(workspace, summaries, self._windows)
+                listed += [session for session in sessions if session.summary.id not in unused]
         self._list(listed)
         if self._listing is not None:
             self._listing.cancel()
@@ -152,17 +156,16 @@ class SwitcherPresenter(QObject):
             title = session_title(self._sessions[hit.workspace_id, hit.session_id].summary.title)
             is_own = hit.speaker == "user"
             parts = (tr("You") if is_own else tr("Agent"), self._name_of(hit.workspace_id), title)
-            excerpt = plain_line(hit.excerpt)
             rows.append(
                 MessageRow(
                     hit.workspace_id,
                     hit.session_id,
                     hit.seq,
-                    excerpt,
+                    hit.excerpt,
                     dotted(parts),
                     format_short_time(hit.at_ms, now),
                     is_own,
-                    _marks(excerpt, self._search.terms),
+                    _marks(hit.excerpt, self._search.terms),
                 )
             )
         return rows
@@ -185,9 +188,11 @@ def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:
 
 
 def _marks(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return where the words of a search stand in a line, as far as folding leaves characters in place."""
+    """Return where the words of a search stand in a line."""
     folded = normalize(text)
-    if len(folded) != len(text):
-        return ()
     found = (match.span() for term in terms for match in re.finditer(re.escape(term), folded))
-    return tuple(sorted(found))
+    places = (
+        (original_index(text, folded, start), original_index(text, folded, end - 1) + 1)
+        for start, end in found
+    )
+    return tuple(sorted(places))

@@ -14,6 +14,7 @@ from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.hold import HoldController
 from helix_desktop.ui.session.inspector.actions import InspectorActions
 from helix_desktop.ui.session.inspector.request import RequestPresenter
+from helix_desktop.ui.session.last_change import LastChangeController
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
@@ -79,6 +80,7 @@ class WindowControllers:
         self.rewrites = RewriteController(
             context, session, self.workspace_controller.session_opener.continue_with
         )
+        self.last_change = LastChangeController(context, session)
         self.navigation = SessionNavigation(context, session)
         self.recalls = RecallController(context, session)
         self.inspector_actions = InspectorActions(
@@ -95,7 +97,10 @@ class WindowControllers:
         SideQuestionController(context, session)
         SessionBanners(context.window.banners, session)
         HoldController(context, session)
-        ModeController(context, session)
+        mode = ModeController(context, session)
+        self.workspace_controller.session_updated.connect(
+            lambda workspace, _session_id, update: mode.follow(workspace, update)
+        )
         PromptFileActions(context, session)
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:

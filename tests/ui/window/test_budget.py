@@ -224,24 +224,24 @@ async def test_no_session_is_at_the_end_of_a_budget_that_was_lifted(
             rig.type_message("/budget 3k")
             await until(lambda: rig.events(BudgetSet), "the budget")
             await rig.run_turn("Go")
-            _check_spent(rig, is_spent=True)
+            await _check_spent(rig, is_spent=True)
             rig.type_message("/budget 2k")
             await until(lambda: len(rig.events(BudgetSet)) == 2, "a smaller one")
-            _check_spent(rig, is_spent=True)
+            await _check_spent(rig, is_spent=True)
             rig.type_message("/budget off")
             await until(lambda: len(rig.events(BudgetSet)) == 3, "no budget")
             await until(lambda: _spent_places(rig) == [], "the list and the header")
-            _check_spent(rig, is_spent=False)
+            await _check_spent(rig, is_spent=False)
             rig.type_message("/budget 3k")
             await until(lambda: len(_spent_places(rig)) == 2, "spent again")
-            _check_spent(rig, is_spent=True)
+            await _check_spent(rig, is_spent=True)
             rig.type_message("/budget none")
             await until(lambda: _spent_places(rig) == [], "lifted again")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             await until(lambda: rig.rows(NoticeRow), "the session")
             await until(rig.window.sidebar.session_list.sessions, "the list")
-            _check_spent(rig, is_spent=False)
+            await _check_spent(rig, is_spent=False)
             await rig.use_server(server)
             press_action(rig.chat.view, rig.rows(NoticeRow)[0], "continue")
             await until(lambda: len(rig.events(TurnEnded)) == 2, "the end of the next turn")
@@ -266,13 +266,17 @@ def _spent_places(rig: WindowRig) -> list[str]:
     return [text for text in states if text.startswith("Budget spent")]
 
 
-def _check_spent(rig: WindowRig, *, is_spent: bool) -> None:
-    assert len(_spent_places(rig)) == 2 * is_spent
-    notice = rig.rows(NoticeRow)[-1]
-    assert (notice.level, action_names(notice)) == (
-        ("warning", ("set_budget", "retry")) if is_spent else ("info", ("continue", "retry"))
-    )
-    assert ("Raise the budget" in notice.fix) is is_spent
+async def _check_spent(rig: WindowRig, *, is_spent: bool) -> None:
+    """Wait until list, header and card say so: they are updated one after another."""
+    expected = ("warning", ("set_budget", "retry")) if is_spent else ("info", ("continue", "retry"))
+
+    def is_shown() -> bool:
+        notice = rig.rows(NoticeRow)[-1]
+        card = (notice.level, action_names(notice))
+        return len(_spent_places(rig)) == 2 * is_spent and card == expected
+
+    await until(is_shown, "list, header and card")
+    assert ("Raise the budget" in rig.rows(NoticeRow)[-1].fix) is is_spent
 
 
 def _has_limit(rig: WindowRig, limit: Budget) -> bool:

@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.context.window.window_breakdown import scale_items
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
-from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
+from helix_desktop.words.numbers import format_token_count
+from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
+from tests.support.model_servers.stream_parts import TokenCounts
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -22,7 +26,9 @@ SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e4]" 
 def script(request: dict[str, Any]) -> Reply:
     """Answer, or summarize."""
     last = str(request["messages"][-1]["content"])
-    return text_reply(SUMMARY if last.startswith("[Write a handover]") else "It is 8080.")
+    if last.startswith("[Write a handover]"):
+        return text_reply(SUMMARY)
+    return StreamedReply(Text("It is 8080."), usage=TokenCounts(4_000, 5))
 
 
 async def _timeline(rig: WindowRig) -> None:
@@ -61,6 +67,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         card = rig.views.timeline.card_widget(2)
         assert card is not None
         assert "2 messages summarized" in [pill.text() for pill in card.findChildren(Pill)]
+        await _check_its_tokens(rig, card)
         next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
         await until(lambda: rig.conversation.session.id == old, "the first session again")
         await _timeline(rig)
@@ -88,6 +95,20 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert (origin.origin, origin.model) == (new, rig.conversation.model.label)
 
         await _check_a_deleted_origin(rig, server)
+
+
+async def _check_its_tokens(rig: WindowRig, card: QWidget) -> None:
+    """The timeline and the inspector have one number for it, in tokens of the model, which counts others."""
+    (_, gauge), origin = rig.conversation.window.measure(), rig.conversation.session.transcript.origin
+    assert origin is not None
+    assert gauge.ratio != 1.0
+    rows = scale_items(rig.conversation.window.items(), gauge.ratio)
+    (tokens,) = (row.tokens for row in rows if row.kind == "handover")
+    assert tokens != origin.after
+    assert format_token_count(tokens) in [pill.text() for pill in card.findChildren(Pill)]
+    entries = rig.views.inspector.requests.entries
+    listed = [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
+    assert [row.tokens for row in listed if row.kind == "handover"] == [tokens]
 
 
 async def _check_the_first_card(rig: WindowRig, old: str) -> None:

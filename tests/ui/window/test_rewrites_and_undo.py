@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.window.window import output_marker
@@ -93,10 +95,12 @@ async def _check_a_pin(rig: WindowRig) -> None:
     """It is the newest change of the context; behind it the sweep is undone, too."""
     commands, session = rig.window.commands, rig.conversation.session
     output = next(row.answer_seq for row in rig.rows(ToolRow) if row.target == "part7.txt")
+    assert not commands.redo_compaction.isEnabled()
     await rig.conversation.window.pin(output)
     commands.undo_compaction.trigger()
     await until(lambda: "You unpinned read_file part7.txt" in rig.banner_text(), "which one")
     assert not session.transcript.rewrites.pinned
+    assert commands.redo_compaction.isEnabled()
     commands.redo_compaction.trigger()
     await until(lambda: "You pinned read_file part7.txt" in rig.banner_text(), "which one, again")
     assert session.transcript.rewrites.pinned == {output}
@@ -133,12 +137,15 @@ async def _check_a_handover(rig: WindowRig) -> None:
         rig.views.timeline.source_clicked.emit(source)
         assert rig.window.page() == "chat"
 
-        rig.window.commands.redo_compaction.trigger()
+        commands = rig.window.commands
+        assert (commands.undo_compaction.isEnabled(), commands.redo_compaction.isEnabled()) == (True, False)
+        rig.views.timeline.redo_last_requested.emit()
         assert "Nothing to redo in the context." in rig.banner_text()
-        rig.window.commands.undo_compaction.trigger()
+        commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         await until(lambda: "Undone: Handover 1" in rig.banner_text(), "what was undone")
-        rig.window.commands.undo_compaction.trigger()
+        assert (commands.undo_compaction.isEnabled(), commands.redo_compaction.isEnabled()) == (False, True)
+        rig.views.timeline.undo_last_requested.emit()
         assert "Nothing to undo in the context." in rig.banner_text()
         await rig.wait_for_turn_end()
         assert rig.conversation.window.measure()[0] == before[0]
@@ -168,6 +175,39 @@ async def _check_failed_handovers(rig: WindowRig) -> None:
         rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "a handover")
         await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
+
+
+async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_undo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """They follow the session on screen, and say at the pointer why; keys of the timeline still answer."""
+    async with open_window(qapp, tmp_path) as rig:
+        commands = rig.window.commands
+        both = (commands.undo_compaction, commands.redo_compaction)
+        needed = (False, "Needs an open session")
+        assert [(action.isEnabled(), action.statusTip()) for action in both] == [needed, needed]
+        identity = await rig.open_folder("new")
+        first = rig.conversation.session.id
+        assert [(action.isEnabled(), action.statusTip()) for action in both] == [
+            (False, "Nothing to undo in the context"),
+            (False, "Nothing to redo in the context"),
+        ]
+        rig.window.show_page("timeline")
+        QTest.keyClick(rig.views.timeline, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: "Nothing to undo in the context." in rig.banner_text(), "the answer to the key")
+        await rig.run_turn("Hello")
+        assert not any(action.isEnabled() for action in both)
+        spoken = max(
+            entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, UserSpoke)
+        )
+        await rig.conversation.window.exclude(spoken)
+        assert [action.isEnabled() for action in both] == [True, False]
+        assert not both[0].statusTip()
+        await rig.open_folder("other")
+        assert not any(action.isEnabled() for action in both)
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await until(lambda: rig.conversation.session.id == first, "the first session")
+        assert [action.isEnabled() for action in both] == [True, False]
 
 
 async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(

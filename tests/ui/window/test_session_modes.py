@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.several_windows import new_window
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -79,3 +81,22 @@ async def _check_questions_that_wait(rig: WindowRig) -> None:
     await rig.wait_for_turn_end()
     assert rig.rows(ApprovalRow) == []
     assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+
+
+async def test_other_windows_of_a_sample_say_at_once_that_demo_calls_run(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Their sessions are others, and get no update; the empty one says it, too."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_sample()
+        await until(rig.next_message_lines, "a message is proposed")
+        second = await new_window(rig)
+        empty = second.controllers.session_controller.views.chat.empty_state
+        assert second.window.top_bar.mode.accessibleName() == "Mode: Ask"
+        assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
+        press(rig.window, "send_suggestion")
+        await rig.answer_approval("demo")
+        await until(lambda: mode_text(rig) == "Mode: Ask, except demo calls", "the mode is shown")
+        assert second.window.top_bar.mode.accessibleName() == "Mode: Ask, except demo calls"
+        assert any("Demo calls run" in label.text() for label in empty.findChildren(QLabel))
+        await rig.wait_for_turn_end()

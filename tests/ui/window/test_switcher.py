@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.shell.switcher.delegate import ROW_ROLE
+from helix_desktop.ui.shell.switcher.delegate import ROW_ROLE, SwitcherDelegate
 from helix_desktop.ui.shell.switcher.panel import Switcher
 from helix_desktop.ui.shell.switcher.rows import MessageRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
@@ -31,6 +33,19 @@ def marked_words(switcher: Switcher) -> list[str]:
     items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
     rows = [row for row in items if isinstance(row, MessageRow)]
     return [row.excerpt[start:end] for row in rows for start, end in row.marks]
+
+
+def painted_marks(switcher: Switcher, line: str) -> int:
+    """Return how many words of a line are painted on the color of what was searched for."""
+    place = lines(switcher).index(line)
+    box = switcher.list_view.visualRect(switcher.items.index(place, 0))
+    picture = switcher.list_view.viewport().grab(box).toImage()
+    delegate = switcher.list_view.itemDelegate()
+    assert isinstance(delegate, SwitcherDelegate)
+    color = QColor(delegate.theme.warn_soft)
+    heights = range(picture.height())
+    columns = [any(picture.pixelColor(x, y) == color for y in heights) for x in range(picture.width())]
+    return sum(here and not before for before, here in pairwise((False, *columns)))
 
 
 def chosen(switcher: Switcher) -> str:
@@ -76,7 +91,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         assert lines(switcher) == []
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         assert lines(switcher) == ["[Messages]", "The lexer is fixed"]
-        assert marked_words(switcher) == ["lexer", "fixed"]
+        _check_marks(switcher)
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
         await until(lambda: rig.conversation.session.id == session_id, "its session")
@@ -105,6 +120,12 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
             lambda: rig.wiring.active_workspace.id == second and not rig.rows(UserRow), "a new session"
         )
         await _check_an_opening_workspace(rig, first)
+
+
+def _check_marks(switcher: Switcher) -> None:
+    """Each word is marked where it stands, the last one of the line, too."""
+    assert marked_words(switcher) == ["lexer", "fixed"]
+    assert painted_marks(switcher, "The lexer is fixed") == 2
 
 
 async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:

@@ -11,7 +11,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced, Quote
 from helix_desktop.domain.messages import Usage
 from tests.support.session_simulator import SessionSimulator
 from tests.unit.domain.events.test_stored_events import FILES, read
@@ -27,6 +27,16 @@ def test_the_json_has_the_tokens_of_the_lines() -> None:
     assert isinstance(recorded.event, SweepMade)
     assert (recorded.seq, recorded.event.saved) == (3, 1_200)
     assert "1,200 tokens saved" in next(rewrite_lines(log))
+
+
+def test_the_handover_that_a_session_starts_with_has_the_tokens_of_the_inspector() -> None:
+    """Those of its message with all its quotes, as the model counts them."""
+    quotes = (Quote("user", "Which port?", 30), Quote("agent", "It is 8080.", 50))
+    handover = HandoverMade(
+        1, 0, (), "", "", 0, 120, 0, 200, 2, "lab/m", HandoverTrigger.CONTINUED, origin="abc", quotes=quotes
+    )
+    (line,) = rewrite_lines([RecordedEvent(1, 0, handover)], 1.5)
+    assert line.endswith(f": {round(1.5 * (120 + 30 + 50 + 3 * 4))} tokens")
 
 
 _HANDOVER = HandoverMade(

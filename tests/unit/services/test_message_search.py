@@ -16,6 +16,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.translatable_text import TranslatableText
+from helix_desktop.services.message_excerpts import ExcerptSize
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 
 WORDS = st.sampled_from(("Lexer", "parser", "Straße", "数据", "fix", "\u202etrap", "line\nbreak"))
@@ -106,14 +107,49 @@ async def test_the_excerpt_begins_shortly_before_its_first_word() -> None:
     (hit,) = await find(MessageSearch([searched("a", log)]), "lexer")
     assert hit.excerpt.startswith("…")
     assert 0 < hit.excerpt.index("lexer") <= 31
-    (hit,) = await find(MessageSearch([searched("a", log)], lead_chars=10), "lexer")
+    (hit,) = await find(MessageSearch([searched("a", log)], excerpt_size=ExcerptSize(80, 10)), "lexer")
     assert 0 < hit.excerpt.index("lexer") <= 11
 
 
 async def test_the_excerpt_is_the_line_with_most_words() -> None:
     log = make_log([(True, "What the waters of the sea did\nthe test of the gale at noon\nat last")])
-    (hit,) = await find(MessageSearch([searched("a", log)], lead_chars=4), "at gale")
+    (hit,) = await find(MessageSearch([searched("a", log)], excerpt_size=ExcerptSize(80, 4)), "at gale")
     assert hit.excerpt == "…gale at noon"
+
+
+@pytest.mark.parametrize(
+    ("text", "excerpt"),
+    [
+        ("Fix the lexer.\nThen\nuse it in the parser.", "Fix the lexer. … use it in the parser."),
+        (
+            "The lexer, " + "and more " * 30 + "a parser, too",
+            "The lexer, and more and more and more … and more a parser, too",
+        ),
+        (
+            "Parsers first. " + "words " * 40 + "the lexer or parser",
+            "…words words words words the lexer or parser",
+        ),
+        ("- Straße: Lexer\n" + "- und so weiter\n" * 9 + "- der Parser", "Straße: Lexer … der Parser"),
+    ],
+)
+async def test_the_excerpt_shows_every_word(text: str, excerpt: str) -> None:
+    """From one place with all of them, if they are near each other; else from several."""
+    (hit,) = await find(MessageSearch([searched("a", make_log([(True, text)]))]), "lexer parser")
+    assert hit.excerpt == excerpt
+
+
+@given(
+    st.lists(st.sampled_from(("lexer", "parser", "Straße", "and", "words")), max_size=80).flatmap(
+        lambda words: st.lists(st.sampled_from(" \n\t"), min_size=len(words), max_size=len(words)).map(
+            lambda gaps: "".join(word + gap for word, gap in zip(words, gaps, strict=True))
+        )
+    ),
+    st.sampled_from(("lexer", "lexer parser", "strasse parser", "parser lexer words")),
+)
+async def test_every_word_is_where_the_list_has_room(text: str, query: str) -> None:
+    for hit in await find(MessageSearch([searched("a", make_log([(True, text)]))]), query):
+        folded = normalize(hit.excerpt)[:85]
+        assert all(term in folded for term in parse_query(query))
 
 
 async def test_a_list_of_sessions_asks_for_the_newest_message_of_each() -> None:

@@ -30,7 +30,15 @@ from helix_desktop.ui.chat.items.painting import (
     paint_chip,
     paint_icon,
 )
-from helix_desktop.ui.chat.markdown.parser import Code, MarkdownParser, Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.parser import (
+    Code,
+    DisplayedFormula,
+    MarkdownParser,
+    Paragraph,
+    Prose,
+    Span,
+    Table,
+)
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
@@ -58,14 +66,21 @@ def _markdown_layout(text: str, tools: ItemTools, color: str) -> TextLayout:
         leaf
         for block in blocks
         for leaf in (
-            block.paragraphs
-            if isinstance(block, Prose)
-            else (Paragraph((Span(block.text, code=True),)),)
-            if isinstance(block, Code)
-            else ()
+            block.paragraphs if isinstance(block, Prose) else (Paragraph((Span(_source(block), code=True),)),)
         )
     ]
     return tools.writer.write_prose(Prose(tuple(leaves)), color, UI)
+
+
+def _source(block: Code | DisplayedFormula | Table) -> str:
+    """Return code or a formula; a table has no place in a card."""
+    match block:
+        case Code():
+            return block.text
+        case DisplayedFormula():
+            return block.source
+        case Table():
+            return ""
 
 
 def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:

@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.actions import ApprovalAnswer, RowAction, RowSection
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.formula_images import Formula
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import Row
@@ -120,6 +121,10 @@ class RowItem(ABC):
     def built_texts(self) -> Sequence[TextLayout]:
         """Return the texts that are built, from top to bottom."""
         return self._texts
+
+    def awaits(self, formulas: frozenset[Formula]) -> bool:
+        """Return True if it shows the source of one of these formulas until it is drawn."""
+        return any(not text.awaited_formulas.isdisjoint(formulas) for text in self.built_texts)
 
     def text(self, number: int) -> TextLayout:
         """Return a text by its number, built when it was not; IndexError when there is none."""

@@ -18,7 +18,7 @@ from helix_desktop.ui.chat.items.text_and_code_blocks import (
     code_label,
     make_block,
 )
-from helix_desktop.ui.chat.markdown.parser import Block, Code
+from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_block, text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSection
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
@@ -82,7 +82,7 @@ class LazyText:
         order = self.stack.sections_between(top, bottom)
         for at in order if forward else reversed(order):
             if not self.stack.is_ready(at) and any(
-                isinstance(block, Code) for block in self._markdown.blocks(at)
+                isinstance(block, Code | DisplayedFormula) for block in self._markdown.blocks(at)
             ):
                 self._build_section(at)
                 if any(part.hit_areas() for part in self._sections[at].parts):
@@ -161,6 +161,8 @@ class LazyText:
         if section.kind == "code":
             return self._markdown.text[section.fence[0] : section.fence[1]]
         block = self._markdown.blocks(at)[part]
+        if isinstance(block, DisplayedFormula):
+            return block.source
         return block.text if isinstance(block, Code) else None
 
     def _build_section(self, index: int) -> None:

@@ -11,9 +11,17 @@ from PySide6.QtGui import QPainter, QTextCursor
 
 from helix_desktop.ui.chat.actions import CopyCode
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
-from helix_desktop.ui.chat.items.table_block import TableBlock
+from helix_desktop.ui.chat.items.wide_block import WideBlock
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
-from helix_desktop.ui.chat.markdown.parser import Block, Code, Prose, Table
+from helix_desktop.ui.chat.markdown.parser import (
+    Block,
+    Code,
+    DisplayedFormula,
+    Paragraph,
+    Prose,
+    Span,
+    Table,
+)
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.style import GAP, INDENT, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
@@ -255,8 +263,28 @@ def make_block(
     if isinstance(block, Code):
         return CodeBlock(writer, style, block, highlighter)
     if isinstance(block, Table):
-        return TableBlock(writer.write_table(block), block.indent)
+        return WideBlock(writer.write_table(block), tr("Scroll the table sideways"), block.indent)
+    if isinstance(block, DisplayedFormula):
+        return _formula_block(block, writer, style, highlighter)
     return TextBlock(writer.write_prose(block, style.theme.muted if _is_quote(block) else ""))
+
+
+def _formula_block(
+    block: DisplayedFormula, writer: DocumentWriter, style: ChatStyle, highlighter: Highlighter
+) -> MessageBlock:
+    """Return a formula or, where it can't be drawn or is not drawn yet, its source."""
+    text = writer.write_formula(block)
+    if text is not None:
+        return WideBlock(text, tr("Scroll the formula sideways"), block.indent)
+    if "\n" in block.source:
+        source: MessageBlock = CodeBlock(
+            writer, style, Code(block.source, "latex", block.indent), highlighter
+        )
+    else:
+        paragraph = Paragraph((Span(block.source, code=True),), indent=block.indent)
+        source = TextBlock(writer.write_prose(Prose((paragraph,))))
+    source.text.awaited_formulas |= writer.awaited_formulas(block)
+    return source
 
 
 def gap_before(block: Block, previous: Block | None) -> float:

@@ -1,4 +1,4 @@
-"""Writes Markdown blocks into text documents through a cursor: never HTML, never an image."""
+"""Writes Markdown blocks into text documents through a cursor: never HTML, no image but drawn formulas."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFormat,
     QTextFrameFormat,
+    QTextImageFormat,
     QTextTable,
     QTextTableFormat,
 )
 
-from helix_desktop.ui.chat.markdown.parser import Alignment, Paragraph, Prose, Span, Table
+from helix_desktop.ui.chat.markdown.formula_images import (
+    Formula,
+    FormulaDrawings,
+    FormulaImage,
+    formula_image,
+)
+from helix_desktop.ui.chat.markdown.formula_layout import FormulaLayout
+from helix_desktop.ui.chat.markdown.parser import Alignment, DisplayedFormula, Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.table_layout import CELL_PADDING, TableLayout
 from helix_desktop.ui.chat.markdown.text_decorations import (
     INLINE_CODE_PAD,
@@ -48,8 +56,10 @@ _ALIGN = {
 class DocumentWriter:
     """Turns typed blocks into text pieces in one look."""
 
-    def __init__(self, style: ChatStyle) -> None:
+    def __init__(self, style: ChatStyle, formulas: FormulaDrawings | None = None) -> None:
+        """Without `formulas`, their sources are written as code."""
         self._style = style
+        self._formulas = formulas
         self._formats: dict[tuple[Span, int], QTextCharFormat] = {}
 
     def write_prose(self, block: Prose, color: str = "", size: int = BODY) -> TextLayout:
@@ -77,11 +87,33 @@ class DocumentWriter:
         text_layout = TableLayout(self._style, document, table, block.rows)
         text_layout.is_mirrored = direction == _FROM_RIGHT
         for row, cells in enumerate(block.rows):
-            for column, spans in enumerate(cells[:columns]):
+            places = list(enumerate(cells[:columns]))
+            for column, spans in reversed(places) if text_layout.is_mirrored else places:
                 self._write_cell(text_layout, table, (row, column), spans, block.alignments[column])
         cursor.endEditBlock()
         _shrink_ends(document)
         return text_layout
+
+    def write_formula(self, block: DisplayedFormula) -> FormulaLayout | None:
+        """Return a piece that holds a formula; None if it can't be drawn, or is not drawn yet."""
+        drawing = self._formulas.find(Formula(block.source, displayed=True)) if self._formulas else None
+        if drawing is None:
+            return None
+        style = self._style
+        image = formula_image(drawing, style.font(BODY), style.color(style.theme.text), style.ratio)
+        document = new_document(style.font(BODY))
+        layout = FormulaLayout(style, document, image.width)
+        cursor = QTextCursor(document)
+        form = QTextBlockFormat()
+        form.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        cursor.setBlockFormat(form)
+        layout.insert_image(cursor, image.image, _image_format(image), block.source)
+        return layout
+
+    def awaited_formulas(self, block: DisplayedFormula) -> set[Formula]:
+        """Return the formula of a block if it is still to be drawn."""
+        formula = Formula(block.source, displayed=True)
+        return {formula} if self._formulas is not None and self._formulas.is_waiting(formula) else set()
 
     def write_plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextLayout:
         """Return a piece that holds text as it is, one block per line, very long lines folded.
@@ -169,10 +201,12 @@ class DocumentWriter:
     def _write_spans(
         self, cursor: QTextCursor, layout: TextLayout, spans: Iterable[Span], heading: int
     ) -> None:
-        queue = list(spans)
+        queue = [self._without_drawn_code(span, layout) for span in spans]
         for number, span in enumerate(queue):
             following = queue[number + 1] if number + 1 < len(queue) else None
-            if span.code:
+            if span.formula and not span.code:
+                self._write_drawing(cursor, layout, span, heading)
+            elif span.code:
                 self._inline_code(cursor, layout, span, heading)
             elif (
                 following is not None
@@ -184,6 +218,25 @@ class DocumentWriter:
                 cursor.insertText(span.text[-1], self._padded_format(self._format(span, heading)))
             else:
                 self._write_text(cursor, layout, span, heading, span.text)
+
+    def _without_drawn_code(self, span: Span, layout: TextLayout) -> Span:
+        """Return a formula that is drawn as no code; note one that will be."""
+        if not span.formula or self._formulas is None:
+            return span
+        formula = Formula(span.text, displayed=False)
+        drawing = self._formulas.find(formula)
+        if self._formulas.is_waiting(formula):
+            layout.awaited_formulas.add(formula)
+        return span if drawing is None else replace(span, code=False)
+
+    def _write_drawing(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
+        drawing = self._formulas.find(Formula(span.text, displayed=False)) if self._formulas else None
+        if drawing is None:
+            return
+        style = self._style
+        font = style.font(max(_HEADINGS.get(heading, BODY), BODY))
+        image = formula_image(drawing, font, style.color(layout.color), style.ratio)
+        layout.insert_image(cursor, image.image, _image_format(image), span.text)
 
     def _write_text(
         self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int, text: str
@@ -290,6 +343,15 @@ class DocumentWriter:
             block.setLayoutDirection(_FROM_RIGHT)
         cursor.setBlockFormat(block)
         self._write_spans(cursor, layout, spans, 4 if row == 0 else 0)
+
+
+def _image_format(image: FormulaImage) -> QTextImageFormat:
+    form = QTextImageFormat()
+    form.setFont(image.font)
+    form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignBaseline)
+    form.setWidth(image.width)
+    form.setHeight(image.height)
+    return form
 
 
 def _widest(marker: str) -> str:

@@ -1,9 +1,9 @@
-"""Formulas in Markdown: their source is shown as code, with all its backslashes and signs."""
+"""Formulas in Markdown: where they are, and which of them stand alone on their lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import dedent
 
 from markdown_it import MarkdownIt
@@ -15,19 +15,31 @@ _ENDS = {"$$": "$$", "\\(": "\\)", "\\[": "\\]", "$": "$"}
 _SIGNS = re.compile(r"[\\^_={}+<>*|]")  # without any of these, brackets are text, dollars prices
 _VARIABLE = re.compile(r"\w{1,2}")
 _DISPLAYED = ("$$", "\\[")  # what begins a formula that stands alone
-_LINES = "formula"
+_BREAKS = ("softbreak", "hardbreak")
+FORMULA = "formula"
+"""Type of a token whose content is the source of a formula."""
 
 
 def enable_formulas(parser: MarkdownIt) -> MarkdownIt:
-    """Let a parser take `$x$`, `$$x$$`, `\\(x\\)` and `\\[x\\]` as code."""
+    """Let a parser take `$x$`, `$$x$$`, `\\(x\\)` and `\\[x\\]` as formulas."""
     parser.inline.ruler.before("escape", "formula", _take_formula)
     return parser
 
 
-def lines_of_formula(tokens: Sequence[Token]) -> str:
-    """Return the lines of a paragraph that is one formula of several lines; empty if it is anything else."""
-    lines = str(tokens[0].meta.get(_LINES, "")) if len(tokens) == 1 else ""
-    return lines if "\n" in lines else ""
+def split_displayed(tokens: Sequence[Token]) -> Iterator[str | Sequence[Token]]:
+    """Yield the parts of a paragraph: formulas with lines of their own, and the tokens between them."""
+    start = 0
+    for at, token in enumerate(tokens):
+        lines = str(token.meta.get(FORMULA, ""))
+        begins = at == start or tokens[at - 1].type in _BREAKS
+        ends = at + 1 == len(tokens) or tokens[at + 1].type in _BREAKS
+        if lines and begins and ends:
+            if at - 1 > start:
+                yield tokens[start : at - 1]
+            yield lines
+            start = at + 2
+    if start < len(tokens):
+        yield tokens[start:]
 
 
 def _take_formula(state: StateInline, silent: bool) -> bool:
@@ -39,10 +51,10 @@ def _take_formula(state: StateInline, silent: bool) -> bool:
     if end < 0 or not _is_formula(state.src, begin, start, end):
         return False
     if not silent:
-        token = state.push("code_inline", "code", 0)
+        token = state.push(FORMULA, "", 0)
         token.content = " ".join(state.src[start:end].split())
         token.meta = (
-            {_LINES: dedent(state.src[start:end].strip("\n")).rstrip()} if begin in _DISPLAYED else {}
+            {FORMULA: dedent(state.src[start:end].strip("\n")).rstrip()} if begin in _DISPLAYED else {}
         )
     state.pos = end + len(_ENDS[begin])
     return True

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from helix_desktop.ui.chat.markdown.footnotes import NOTE_NUMBER, enable_footnotes
-from helix_desktop.ui.chat.markdown.formulas import enable_formulas, lines_of_formula
+from helix_desktop.ui.chat.markdown.formulas import FORMULA, enable_formulas, split_displayed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -26,13 +26,17 @@ _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of words in one style; `link` is a target with an allowed scheme, or empty."""
+    """A run of words in one style; `link` is a target with an allowed scheme, or empty.
+
+    A formula is its source, and code where it can't be drawn.
+    """
 
     text: str
     bold: bool = False
     italic: bool = False
     strike: bool = False
     code: bool = False
+    formula: bool = False
     link: str = ""
     raised: bool = False
 
@@ -62,10 +66,18 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A fenced or indented block of code, or a formula of several lines."""
+    """A fenced or indented block of code."""
 
     text: str
     info: str = ""
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayedFormula:
+    """A formula that stands alone on its lines."""
+
+    source: str
     indent: int = 0
 
 
@@ -82,7 +94,7 @@ class Table:
     indent: int = 0
 
 
-Block: TypeAlias = Prose | Code | Table
+Block: TypeAlias = Prose | Code | DisplayedFormula | Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +215,7 @@ class _Flattener:
         if kind == "inline":
             self._inline(token)
         elif kind in ("fence", "code_block"):
-            self._write_code(token.content.removesuffix("\n"), token.info.strip())
+            self._write_block(Code(token.content.removesuffix("\n"), token.info.strip(), self._indent))
         elif kind == "hr":
             self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quotes=self._quotes))
         elif kind in ("th_open", "td_open", "tr_open", "table_open", "table_close"):
@@ -233,11 +245,18 @@ class _Flattener:
                 self._heading = 0
 
     def _inline(self, token: Token) -> None:
-        formula = lines_of_formula(token.children or ())
-        if formula and not (self._in_cell or self._heading):
-            self._write_code(formula, "latex")
+        children = token.children or ()
+        if self._in_cell or self._heading or self._quotes:
+            self._write_words(children)
             return
-        spans = tuple(_spans(token.children or ()))
+        for part in split_displayed(children):
+            if isinstance(part, str):
+                self._write_block(DisplayedFormula(part, self._indent))
+            else:
+                self._write_words(part)
+
+    def _write_words(self, tokens: Sequence[Token]) -> None:
+        spans = tuple(_spans(tokens))
         if self._marker == BULLET and spans:
             self._marker, spans = _split_task_marker(spans)
         if self._in_cell:
@@ -255,10 +274,10 @@ class _Flattener:
             self._paragraphs.append(Paragraph((), 0, self._indent, self._quotes, self._marker))
             self._marker = ""
 
-    def _write_code(self, text: str, info: str) -> None:
+    def _write_block(self, block: Code | DisplayedFormula) -> None:
         self._flush_marker()
         self._close_prose()
-        self._blocks.append(Code(text, info, self._indent))
+        self._blocks.append(block)
 
     def _table(self, token: Token) -> None:
         match token.type:
@@ -331,6 +350,8 @@ def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
             yield from _link_bare_urls((replace(style, text=token.content),)) if token.content else ()
         case "code_inline":
             yield replace(style, text=token.content, code=True)
+        case _ if token.type == FORMULA:
+            yield replace(style, text=token.content, code=True, formula=True)
         case _ if token.type == NOTE_NUMBER:
             yield replace(style, text=token.content, raised=True)
         case "softbreak":

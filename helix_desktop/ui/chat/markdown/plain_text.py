@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from helix_desktop.ui.chat.markdown.parser import Block, Cell, Code, Paragraph, Prose, Table
+from helix_desktop.ui.chat.markdown.parser import Block, Cell, Code, DisplayedFormula, Paragraph, Prose, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.design.safe_text import clean_output
 
@@ -28,6 +28,8 @@ def text_of_block(block: Block, number: int, joins: str | None) -> BlockText:
     match block:
         case Code():
             return BlockText(number, clean_output(block.text), False, joins)
+        case DisplayedFormula():
+            return BlockText(number, block.source, False, joins)
         case Table():
             return BlockText(number, _table_text(block), False, joins)
         case Prose():

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
     QColor,
     QFont,
+    QImage,
     QPainter,
     QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
+    QTextImageFormat,
     QTextOption,
 )
 
+from helix_desktop.ui.chat.markdown.formula_images import Formula
 from helix_desktop.ui.chat.markdown.parser import BULLET, TASKS
 from helix_desktop.ui.chat.markdown.text_decorations import (
     NO_DECORATION,
@@ -81,7 +83,8 @@ class TextLayout:
         self.offset = 0.0  # pixels by which it is scrolled
         self.decorations: dict[int, BlockDecoration] = {}
         self.inline_code: list[InlineCodeRange] = []
-        self._hidden: list[int] = []  # positions of characters that no copy and no search has, ascending
+        self.awaited_formulas: set[Formula] = set()  # shown as code until they are drawn
+        self._sources: dict[int, str] = {}  # what copies and searches have for a character, by position
         self.is_table = False
         self.is_mirrored = False  # a table whose first column is at the right
         self.number = 0  # by which its item, selections and matches know it
@@ -92,8 +95,20 @@ class TextLayout:
 
     def insert_hidden(self, cursor: QTextCursor, character: str, form: QTextCharFormat) -> None:
         """Insert a character at the end that only the layout is to know, not who copies or searches."""
-        self._hidden.append(cursor.position())
+        self._sources[cursor.position()] = ""
         cursor.insertText(character, form)
+
+    def insert_image(self, cursor: QTextCursor, image: QImage, form: QTextImageFormat, source: str) -> None:
+        """Insert an image at the end; who copies or searches has its source instead."""
+        name = f"image:{len(self._sources)}"
+        self.document.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(name), image)
+        form.setName(name)
+        self._sources[cursor.position()] = source
+        cursor.insertImage(form)
+
+    def image_source(self, position: int) -> str:
+        """Return the source of an image at or before a position, or an empty string."""
+        return self._sources.get(position) or self._sources.get(position - 1, "")
 
     def wrap_at_words(self) -> None:
         """Break lines of code between words, and within a word only where it is longer than a line."""
@@ -222,7 +237,7 @@ class TextLayout:
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
-        haystack = to_lower(self._without_hidden(self.document.toPlainText(), 0, self.length))
+        haystack = to_lower(self._with_sources(self.document.toPlainText(), 0, self.length))
         ranges, needle = [], to_lower(needle)
         at = haystack.find(needle) if needle else -1
         end = position = 0  # of the last hit: the end in the haystack, and its position
@@ -234,20 +249,24 @@ class TextLayout:
             at = haystack.find(needle, end)
         return ranges
 
-    def _without_hidden(self, text: str, start: int, end: int) -> str:
-        """Return a text that stands between two positions of the document without its hidden characters."""
-        hidden = [at - start for at in self._hidden if start <= at < end]
-        edges = [-1, *hidden, end - start]
-        return (
-            "".join(slice_units(text, left + 1, right) for left, right in pairwise(edges)) if hidden else text
-        )
+    def _with_sources(self, text: str, start: int, end: int) -> str:
+        """Return a text that stands between two positions of the document, with sources in their places."""
+        parts, done = [], 0
+        for position, source in self._sources.items():
+            if start <= position < end:
+                parts += [slice_units(text, done, position - start), source]
+                done = position - start + 1
+        return "".join((*parts, slice_units(text, done, end - start))) if parts else text
 
     def _document_position(self, position: int) -> int:
-        """Return where a character stands in the document that has a position among those not hidden."""
-        for hidden in self._hidden:
-            if hidden > position:
+        """Return where a character stands in the document that has a position in the text with sources."""
+        for image, source in self._sources.items():
+            if image > position:
                 break
-            position += 1
+            units = count_units(source)
+            if position < image + units:
+                return image
+            position += 1 - units
         return position
 
     def line_rect(self, position: int) -> QRectF:
@@ -284,7 +303,9 @@ class TextLayout:
     def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
         begin = max(0, start - block.position())
         text = slice_units(block.text(), begin, last - block.position()).replace(_LINE_SEPARATOR, "\n")
-        text = self._without_hidden(text, block.position() + begin, last)
+        text = self._with_sources(
+            text, block.position() + begin, min(last, block.position() + block.length())
+        )
         decor = self.decorations.get(block.blockNumber(), NO_DECORATION)
         if begin == 0 and decor.rule:
             return "---"

@@ -36,6 +36,11 @@ class HitResult(NamedTuple):
     x: float
     y: float
 
+    def formula(self) -> str:
+        """Return the source of the formula that is drawn at the point, or an empty string."""
+        text = self.item.text_at(self.x, self.y)
+        return text.image_source(text.position_at(self.x, self.y)) if text is not None else ""
+
 
 class ChatViewport(QObject):
     """Follows the model, lays the visible rows out, and moves the scroll bar along.

@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.actions import (
     ReadOriginal,
     ReadThumbnail,
     RowSection,
-    ScrollTable,
+    ScrollText,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
@@ -103,7 +103,7 @@ class RowInteractions(QObject):
                 self.menu_requested.emit(index, area)
             case CopyCode(text_number=number):
                 self._copy(key, self._chat_viewport.item(index).copy_text(number), area)
-            case ScrollTable(text_number=number):
+            case ScrollText(text_number=number):
                 scroll_page(self._chat_viewport.item(index).text(number))
                 self._chat_viewport.repaint()
             case CopyAnswer():

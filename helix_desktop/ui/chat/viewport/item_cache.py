@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.questions.answered_question import AnsweredQuestion
 from helix_desktop.ui.chat.questions.question_item import QuestionCards, QuestionItem
@@ -53,9 +54,12 @@ HEIGHT_ESTIMATES: dict[type[Row], float] = {
 class ItemCache:
     """The items used last, and what is open or chosen in them."""
 
-    def __init__(self, model: ChatModel, style: ChatStyle, highlighter: Highlighter) -> None:
+    def __init__(
+        self, model: ChatModel, style: ChatStyle, highlighter: Highlighter, formulas: FormulaDrawings
+    ) -> None:
         self._model = model
-        self._tools = ItemTools(style, DocumentWriter(style), highlighter)
+        self._formulas = formulas
+        self._tools = ItemTools(style, DocumentWriter(style, formulas), highlighter)
         self._items: OrderedDict[RowKey, RowItem] = OrderedDict()
         self._expanded: dict[RowKey, frozenset[RowSection]] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
@@ -78,7 +82,7 @@ class ItemCache:
         self._markdown_by_key |= {
             key: item.lazy_markdown() for key, item in items if isinstance(item, AssistantMessageItem)
         }
-        self._tools = ItemTools(style, DocumentWriter(style), self._tools.highlighter)
+        self._tools = ItemTools(style, DocumentWriter(style, self._formulas), self._tools.highlighter)
         self._items.clear()
 
     def clear(self) -> None:
@@ -92,6 +96,15 @@ class ItemCache:
     def drop(self, key: RowKey) -> None:
         """Create the item of a key again when it is needed next."""
         self._items.pop(key, None)
+
+    def drop_awaiting(self, formulas: frozenset[Formula]) -> bool:
+        """Create the items again that await one of these formulas; False if there are none."""
+        awaiting = {key: item for key, item in self._items.items() if item.awaits(formulas)}
+        for key, item in awaiting.items():
+            if isinstance(item, AssistantMessageItem):
+                self._markdown_by_key[key] = item.lazy_markdown()
+            self.drop(key)
+        return bool(awaiting)
 
     def find(self, key: RowKey) -> RowItem | None:
         """Return the item of a key if it exists already."""

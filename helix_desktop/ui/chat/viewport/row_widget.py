@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAccessibleWidget, QApplication, QWidget
 
-from helix_desktop.ui.chat.actions import ScrollTable
+from helix_desktop.ui.chat.actions import ScrollText
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.row_key import RowKey
@@ -173,7 +173,7 @@ class RowWidget(QWidget):
         elif (
             self.item is not None
             and area is not None
-            and isinstance(area.action, ScrollTable)
+            and isinstance(area.action, ScrollText)
             and scroll_by_key(self.item.text(area.action.text_number), event.key())
         ):
             self.update()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QWheelEvent
 
-from helix_desktop.ui.chat.actions import ScrollTable
+from helix_desktop.ui.chat.actions import ScrollText
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
@@ -31,7 +31,7 @@ class TableDrag:
 
     def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
         """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
-        if not isinstance(area.action, ScrollTable):
+        if not isinstance(area.action, ScrollText):
             return False
         text = self._text = item.text(area.action.text_number)
         wide = handle_width(text)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection, SessionAction
 from helix_desktop.ui.chat.items.tool_card import has_menu
+from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
@@ -86,7 +87,9 @@ class ChatView(Themed, QAbstractScrollArea):
         self.setAccessibleName(tr("Conversation"))
         self.viewport().setMouseTracking(True)
         self.highlighter = Highlighter(self)
-        items = ItemCache(model, ChatStyle(theme, 1.0, self.devicePixelRatioF()), self.highlighter)
+        style = ChatStyle(theme, 1.0, self.devicePixelRatioF())
+        self._formulas = FormulaDrawings(self)
+        items = ItemCache(model, style, self.highlighter, self._formulas)
         self.chat_viewport = ChatViewport(model, items, rows, self.verticalScrollBar())
         self.model_updates = ModelUpdates(self.chat_viewport)
         self._selection = Selection(model, items)
@@ -285,6 +288,10 @@ class ChatView(Themed, QAbstractScrollArea):
         if link:
             menu.addAction(tr("Copy link"), lambda: clipboard.setText(link))
         located = self.chat_viewport.hit_test(QPointF(event.pos()))
+        formula = located.formula() if located is not None else ""
+        if formula:
+            copy = menu.addAction(tr("Copy formula"), lambda: clipboard.setText(formula))
+            copy.setObjectName("copy-formula")
         row = self.chat_viewport.model.row(located.row_index) if located is not None else None
         if row is not None:
             menu.addAction(tr("Copy message"), lambda: clipboard.setText(text_of_row(row)))
@@ -314,10 +321,17 @@ class ChatView(Themed, QAbstractScrollArea):
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(viewport.repaint)
         self.highlighter.highlighted.connect(viewport.repaint)
+        self._formulas.drawn.connect(self._show_formulas)
         self._new_rows_button.watch(viewport, self.viewport())
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
         bar.setEnabled(False)
+
+    def _show_formulas(self, formulas: frozenset[Formula]) -> None:
+        """Show formulas that are drawn in the place of their sources."""
+        if self.chat_viewport.item_cache.drop_awaiting(formulas):
+            self.chat_viewport.refresh()
+            self.chat_viewport.repaint()
 
     def trigger(self, action: SessionAction) -> None:
         """Do what a row asks for; in the past only what reads: its buttons are not about the session now."""

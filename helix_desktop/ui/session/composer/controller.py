@@ -16,6 +16,7 @@ from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.composer.estimate import MessageEstimate
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.demo_calls import runs_demo_calls
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
 from helix_desktop.ui.session.slash_commands import SlashCommands
@@ -24,7 +25,6 @@ from helix_desktop.words.models import model_name
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import SlashCommand, find_slash_command
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.saved_rules import demo_calls_run
 
 tr = Translator("Session")
 _text = TextContext("Session")
@@ -88,7 +88,8 @@ class ComposerController(QObject):
         """Enable the composer where something can be sent, and say why where it cannot."""
         workspace = self._workspace
         is_writable = workspace is None or (workspace.is_trusted() and not workspace.is_read_only)
-        self._page.set_writable(is_writable, has_model=self._has_model(), demo_runs=self._demo_runs())
+        demo_runs = runs_demo_calls(self._services, workspace, self._conversation)
+        self._page.set_writable(is_writable, has_model=self._has_model(), demo_runs=demo_runs)
         if workspace is None or self._conversation is None:
             return
         model, change = self._conversation.model, self._conversation.model_choice.pending
@@ -118,13 +119,6 @@ class ComposerController(QObject):
             self.widget.editor.setPlaceholderText(tr("Read-only: folder not found"))
         elif not workspace.is_trusted():
             self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
-
-    def _demo_runs(self) -> bool:
-        """Return True if calls of the demo model run without asking."""
-        if self._workspace is None or self._conversation is None:
-            return False
-        record = self._services.registry.get(self._workspace.id)
-        return demo_calls_run(record, self._conversation.model.demo)
 
     def _has_model(self) -> bool:
         """Return False where only the demo model would answer in a folder that its script isn't about."""

@@ -139,7 +139,8 @@ class SwitcherDelegate(LineDelegate):
         )
         place = QRectF(x, box.y(), room, box.height())
         if text_direction(elided) == Qt.LayoutDirection.LeftToRight:
-            self._paint_marks(painter, place, metrics, elided, marks)
+            cut = (at for at, (own, left) in enumerate(zip(text, elided, strict=False)) if own != left)
+            self._paint_marks(painter, place, metrics, elided[: next(cut, len(elided))], marks)
         painter.setPen(QColor(self.theme.text if is_name or marks else self.theme.muted))
         draw_text(painter, place, _VCENTER, elided)
 
@@ -151,11 +152,11 @@ class SwitcherDelegate(LineDelegate):
         text: str,
         marks: Sequence[tuple[int, int]],
     ) -> None:
-        """Paint the background of what was searched for."""
+        """Paint the background of what was searched for, as far as it is in the text."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self.theme.warn_soft))
         for start, end in marks:
-            if end < len(text):  # what comes behind is cut off
+            if start < len(text):  # what comes behind is cut off
                 left = metrics.horizontalAdvance(text[:start])
                 width = metrics.horizontalAdvance(text[start:end])
                 top = place.center().y() - metrics.height() / 2

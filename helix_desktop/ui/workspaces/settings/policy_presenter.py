@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, QUrl
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
@@ -39,11 +39,13 @@ _SETTLE_MS = 150  # an editor may write a file in several steps
 class PolicyPresenter(QObject):
     """Binds the policy page to the workspace on screen, and every open workspace to its policy file."""
 
+    page_requested = Signal()
+    """The page is to come on screen."""
+
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         """Follow the files at once; the page comes with `attach`."""
         super().__init__(context.window)
         self._banners, self._services = context.window.banners, context.services
-        self._change_policy = context.window.commands.change_policy
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._session_controller = session_controller
         self.replays = SessionReplays(PolicyReplayWorker)
@@ -104,6 +106,9 @@ class PolicyPresenter(QObject):
             self._async_actions.start(self.close(), "end policy replays")
         if self._page is not None and self._page.isVisible():
             self.show()
+        workspace = self._active_workspace.opened
+        if workspace is not None and self._policy(workspace) == self._in_use(workspace):
+            self._banners.remove(_PREVIEW_BANNER)  # this session has what another one had not
 
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
         """Return the policy of the session on screen: its own, or its workspace's."""
@@ -353,7 +358,7 @@ class PolicyPresenter(QObject):
             self._open_file() if action == _OPEN else self._replace_file()
         elif banner_id == _PREVIEW_BANNER:
             self._banners.remove(_PREVIEW_BANNER)
-            self._change_policy.trigger() if action == _SHOW else self._replace(None)
+            self.page_requested.emit() if action == _SHOW else self._replace(None)
 
     def _open_file(self) -> None:
         workspace = self._active_workspace.opened

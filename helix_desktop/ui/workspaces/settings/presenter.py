@@ -108,6 +108,7 @@ class SettingsPresenter(QObject):
         )
         window.remedy_requested.connect(self._handle_remedy)
         window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
+        self.policy.page_requested.connect(lambda: self._open("policy"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
         self._offer_pages()
 

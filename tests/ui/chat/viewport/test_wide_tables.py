@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 
-from helix_desktop.ui.chat.actions import ScrollTable
+from helix_desktop.ui.chat.actions import ScrollText
 from helix_desktop.ui.chat.markdown.table_layout import ColumnNeed, column_widths
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
@@ -59,7 +59,7 @@ def test_no_word_of_a_wide_table_is_broken(view: ChatView) -> None:
 def test_the_bar_of_a_table_is_dragged_and_has_the_arrow_keys(view: ChatView) -> None:
     table = shown_table(view)
     area, left = view.viewport(), Qt.MouseButton.LeftButton
-    bar = view.chat_viewport.item(0).hit_area_for(ScrollTable)
+    bar = view.chat_viewport.item(0).hit_area_for(ScrollText)
     assert bar is not None
     middle = hit_area_point(view, "a", bar.name)
     QTest.mousePress(area, left, pos=middle)

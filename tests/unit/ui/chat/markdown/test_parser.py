@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from helix_desktop.ui.chat.markdown.parser import (
     Block,
     Code,
+    DisplayedFormula,
     MarkdownParser,
     Prose,
     Span,
@@ -167,9 +168,9 @@ def test_hidden_characters_are_revealed_where_users_approve() -> None:
     [
         ("so $E = mc^2$ holds", ["E = mc^2"]),
         ("for $x$ and \\(a_1\\)", ["x", "a_1"]),
-        ("$$\\int_0^1 x^2 dx = \\frac{1}{3}$$", ["\\int_0^1 x^2 dx = \\frac{1}{3}"]),
-        ("$$\na = b\n$$", ["a = b"]),
-        ("\\[ a*b*c \\]", ["a*b*c"]),
+        ("as $$\\int_0^1 x^2 dx = \\frac{1}{3}$$ says", ["\\int_0^1 x^2 dx = \\frac{1}{3}"]),
+        ("> $$\n> a = b\n> $$", ["a = b"]),
+        ("## \\[ a*b*c \\]", ["a*b*c"]),
         ("as \\[1\\] says", []),
         ("it costs $5 and not $10", []),
         ("$HOME/bin=$PATH and $A or $B", []),
@@ -177,17 +178,29 @@ def test_hidden_characters_are_revealed_where_users_approve() -> None:
     ],
 )
 def test_a_formula_is_code_and_dollars_are_dollars(text: str, codes: list[str]) -> None:
+    """Code until it is drawn."""
     assert [span.text for span in _spans(text) if span.code] == codes
+    assert [span.text for span in _spans(text) if span.formula] == (codes if codes != ["$x$"] else [])
 
 
 @pytest.mark.parametrize("text", ["$$\n  x &= a \\\\\n    &= b\n$$", "\\[\nx &= a \\\\\n  &= b\n\\]"])
 def test_a_formula_of_several_lines_keeps_them(text: str) -> None:
-    """In a paragraph of its own; within words it is one line, as all code there is."""
-    formula = Code("x &= a \\\\\n  &= b", "latex")
+    """On lines of its own; within words it is one line, as all code there is."""
+    formula = DisplayedFormula("x &= a \\\\\n  &= b")
     assert [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks] == [formula]
     (item,) = MarkdownParser().parse(f"- {text}".replace("\n", "\n  "))
     assert replace(formula, indent=1) in item.blocks
     assert [span.text for span in _spans(f"so {text} holds") if span.code] == ["x &= a \\\\ &= b"]
+
+
+def test_a_formula_on_lines_of_its_own_parts_a_paragraph() -> None:
+    text = "So\n$$\na = b\n$$\n\\[c\\le d\\]\nwhere\n$$e$$ is"
+    blocks = [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks]
+    parts = [
+        block.source if isinstance(block, DisplayedFormula) else type(block).__name__ for block in blocks
+    ]
+    assert parts == ["Prose", "a = b", "c\\le d", "Prose"]
+    assert "".join(span.text for span in _spans(text)) == "Sowhere e is"
 
 
 def test_a_footnote_is_a_raised_number_and_its_text_stands_where_it_is_written() -> None:

@@ -1,4 +1,4 @@
-"""A table of a message; one that is wider than its place has a bar below it that scrolls it sideways."""
+"""What may be wider than its place in a message, a table or a formula, has a bar then that scrolls it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import ScrollTable
+from helix_desktop.ui.chat.actions import ScrollText
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
 from helix_desktop.ui.chat.style import INDENT
-from helix_desktop.words.translation import Translator
-
-tr = Translator("Chat")
 
 _BAR_HEIGHT = 6  # pixels at zoom 1
 _AROUND_BAR = 10  # pixels
 
 
-class TableBlock:
-    """A table, and the bar that scrolls it."""
+class WideBlock:
+    """A table or a formula, and the bar that scrolls it."""
 
-    def __init__(self, text: TextLayout, indent: int = 0) -> None:
+    def __init__(self, text: TextLayout, bar_label: str, indent: int = 0) -> None:
+        """`bar_label` says what the bar does."""
         self.text = text
+        self._bar_label = bar_label
         self.height = 0.0
         self._indent = indent * text.style.px(INDENT)
 
@@ -44,8 +43,7 @@ class TableBlock:
         if not text.max_offset:
             return ()
         strip = QRectF(text.x, text.y + text.height + 2, text.width, text.style.px(_BAR_HEIGHT) + 6)
-        action = ScrollTable(text.number)
-        return (HitArea(f"{text.number}:bar", action, tr("Scroll the table sideways"), strip),)
+        return (HitArea(f"{text.number}:bar", ScrollText(text.number), self._bar_label, strip),)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw at its place."""

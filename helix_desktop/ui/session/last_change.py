@@ -1,0 +1,204 @@
+"""The newest change of a session's context: the commands that undo and redo it, on while there is one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.context.log.enclosing_covers import covers_around
+from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Undone, Unpinned
+from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.shell.actions import enable_action
+from helix_desktop.ui.timeline.card_data import UndoCard
+from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.rewrites import pin_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+_BANNER = "context-change"
+
+
+class LastChangeController(QObject):
+    """Binds undo and redo of the newest change to the conversation on screen.
+
+    The keys of the timeline come here with nothing to undo, too: they get an answer.
+    """
+
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._session_controller, self._async_actions = session_controller, context.async_actions
+        self._banners, self._commands = context.window.banners, context.window.commands
+        timeline = context.views.timeline
+        self._commands.undo_compaction.triggered.connect(self.undo)
+        self._commands.redo_compaction.triggered.connect(self.redo)
+        timeline.undo_last_requested.connect(self.undo)
+        timeline.redo_last_requested.connect(self.redo)
+        self._banners.action_clicked.connect(self._on_banner_action)
+        session_controller.session_changed.connect(self._offer)
+        session_controller.updated.connect(self._on_update)
+        self._offer()
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, RewriteEvent):
+                self._offer()
+
+    def _offer(self) -> None:
+        """Let the commands be used while there is something to undo or redo."""
+        conversation, commands = self._session_controller.conversation, self._commands
+        no_undo, no_redo = tr("Nothing to undo in the context"), tr("Nothing to redo in the context")
+        if conversation is None:
+            no_undo = no_redo = tr("Needs an open session")
+        can_undo = conversation is not None and has_change(conversation.session.transcript)
+        can_redo = conversation is not None and has_undone(conversation.session.transcript)
+        enable_action(commands.undo_compaction, can_undo, no_undo)
+        enable_action(commands.redo_compaction, can_redo, no_redo)
+
+    def undo(self) -> None:
+        """Undo the newest change of the context that still holds, a recall or a pin as well as a handover."""
+        conversation = self._session_controller.conversation
+        if conversation is None:
+            return
+        target, output = _newest_change(conversation)
+        if output:
+            self._start(self._pin_and_say(conversation, output, is_pinned=False), "undo")
+        elif target:
+            self._start(self._undo_and_say(conversation, target), "undo")
+        else:
+            self._say(conversation, tr("Nothing to undo in the context."))
+
+    def redo(self) -> None:
+        """Let the change of the context that was undone last hold again, and say so."""
+        conversation = self._session_controller.conversation
+        if conversation is None:
+            return
+        target, output = _newest_undone(conversation)
+        if output:
+            self._start(self._pin_and_say(conversation, output, is_pinned=True), "redo")
+        elif target:
+            self._start(self._redo_and_say(conversation, target), "redo")
+        else:
+            self._say(conversation, tr("Nothing to redo in the context."))
+
+    def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
+        self._async_actions.start(coroutine, name)
+
+    async def _undo_and_say(self, conversation: Conversation, target: int) -> None:
+        await conversation.window.undo(target)
+        await self._say_change(conversation, target, BannerAction(f"redo:{target}", tr("Redo")))
+
+    async def _redo_and_say(self, conversation: Conversation, target: int) -> None:
+        await conversation.window.redo(target)
+        await self._say_change(conversation, target, BannerAction(f"undo:{target}", tr("Undo")))
+
+    async def _say_change(self, conversation: Conversation, target: int, way_back: BannerAction) -> None:
+        """Name what was undone or redone as the timeline does: it may be out of sight."""
+        log, transcript = list(conversation.session.log), conversation.session.transcript
+        cards = await asyncio.to_thread(build_cards, log, transcript)
+        changes = (card for card in cards if isinstance(card, UndoCard) and card.target == target)
+        name = next(map(card_title, changes), "")
+        self._say(conversation, name or tr("Context changed."), way_back)
+
+    def _on_banner_action(self, banner_id: str, action: str) -> None:
+        """Take back the undo or redo that the notice names."""
+        conversation = self._session_controller.conversation
+        if banner_id != _BANNER or conversation is None:
+            return
+        how, _, target = action.partition(":")
+        change = self._undo_and_say if how == "undo" else self._redo_and_say
+        self._start(change(conversation, int(target)), "undo or redo")
+
+    async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
+        """Pin an output again, or no longer, and say which one."""
+        change = Pinned(output) if is_pinned else Unpinned(output)
+        await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
+        self._say(conversation, pin_text(change, conversation.session.transcript))
+
+    def _say(self, conversation: Conversation, text: str, *actions: BannerAction) -> None:
+        session_id = conversation.session.id
+        self._banners.show_banner(
+            Banner(_BANNER, "info", text, actions=actions, session_id=session_id, is_brief=True)
+        )
+
+
+def has_change(transcript: Transcript) -> bool:
+    """Return True if undo has something to take back; read at each change, so nothing is compared for it."""
+    rewrites = transcript.rewrites
+    return bool(rewrites.pinned) or any(
+        transcript.can_undo(seq) and not _is_attached(rewrite)
+        for seq, rewrite in reversed(rewrites.by_seq.items())
+    )
+
+
+def has_undone(transcript: Transcript) -> bool:
+    """Return True if redo has something to bring back."""
+    rewrites = transcript.rewrites
+    return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
+
+
+def _newest_change(conversation: Conversation) -> tuple[int, int]:
+    """Return what undo takes back: a rewrite, or else the output that was pinned; zeros for nothing."""
+    rewrite = last_change(conversation.session.transcript)
+    pin, output = _newest_pin(conversation, is_held=True)
+    return (0, output) if pin > rewrite else (rewrite, 0)
+
+
+def _newest_undone(conversation: Conversation) -> tuple[int, int]:
+    """Return what redo brings back: a rewrite, or else the output that was unpinned; zeros for nothing."""
+    undone, rewrite = _last_undone(conversation)
+    unpinned, output = _newest_pin(conversation, is_held=False)
+    return (0, output) if unpinned > undone else (rewrite, 0)
+
+
+def last_change(transcript: Transcript) -> int:
+    """Return the newest change of the context that can be undone, 0 for none.
+
+    A sweep that was recorded with another rewrite does not count: it is undone with that one. Nor does what
+    stands inside a wider rewrite: its undo would change no request.
+    """
+    inside = covers_around(transcript)
+    active_seqs = (
+        seq
+        for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
+        if not _is_attached(rewrite) and transcript.can_undo(seq) and seq not in inside
+    )
+    return next(active_seqs, 0)
+
+
+def _is_attached(rewrite: Undoable) -> bool:
+    """Return True for a sweep that was recorded with another rewrite, and is undone with it."""
+    return isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS
+
+
+def _last_undone(conversation: Conversation) -> tuple[int, int]:
+    """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
+    transcript = conversation.session.transcript
+    undos = (
+        (entry.seq, entry.event.target)
+        for entry in reversed(conversation.session.log)
+        if isinstance(entry.event, Undone)
+    )
+    return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
+
+
+def _newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
+    """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
+    pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
+    pins = (
+        (entry.seq, entry.event.target)
+        for entry in reversed(conversation.session.log)
+        if isinstance(entry.event, kind)
+    )
+    return next((pin for pin in pins if (pin[1] in pinned) == is_held), (0, 0))
