@@ -123,8 +123,8 @@ class WorkspaceChanges:
             change = await self._without_hunks(rows, selection, selection.hunks)
             row = _find(rows, selection.capture_ids[0])
             if row.source == "revert" and change in row.changes:  # all of its hunks
-                whole = replace(selection, hunks=None, scope=_scope_against(row))
-                return await self.plan(session_id, whole)
+                of_file = replace(selection, hunks=None, scope=_scope_against(row))
+                return await self.plan(session_id, of_file)
             return await self._plan(rows, [change], selection.capture_ids, "hunk")
         changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
         return await self._plan(rows, changes, captures, selection.scope)
@@ -143,11 +143,11 @@ class WorkspaceChanges:
         if by is None:
             ids, scope = (row.reverts, row.scope) if row.source == "revert" else ((row.capture_id,), "redo")
             return await self._plan(rows, [again], ids, scope)
-        whole = await self.plan(
+        file_plan = await self.plan(
             session_id, RevertSelection((by.capture_id,), (again.path,), scope=_scope_against(by))
         )
         part = await self._plan(rows, [again], (by.capture_id,), "hunk")
-        return whole if [*map(_outcome, whole.files)] == [*map(_outcome, part.files)] else part
+        return file_plan if [*map(_outcome, file_plan.files)] == [*map(_outcome, part.files)] else part
 
     async def plan_rewind(self, session_id: str, seq: int) -> RevertPlan:
         """Return what bringing the files to what they were at event `seq` would do.

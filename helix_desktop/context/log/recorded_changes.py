@@ -292,7 +292,10 @@ def _with_parts(rows: Sequence[RecordedChanges], ids: Set[str]) -> dict[tuple[st
         found |= {(row.capture_id, path): True for row in selected}
         is_redo = selected[0].source == "revert" and not selected[0].is_redo
         for row in turned:
-            scopes = {row.scope, *(captures[named].scope for named in row.reverts if named in captures)}
+            scopes = {
+                row.scope,
+                *(captures[capture_id].scope for capture_id in row.reverts if capture_id in captures),
+            }
             is_over = "hunk" in scopes and row.is_redo != is_redo and path not in row.reverted
             found.setdefault((row.capture_id, path), is_over)
     return found

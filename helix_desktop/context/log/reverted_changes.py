@@ -76,10 +76,10 @@ class RevertedChanges:
 
     def _settle_parts(self, at: int, row: RecordedChanges, turned: Collection[Place]) -> None:
         """Look what parts that came or went make of the changes of calls that they are parts of."""
-        named = named_by(row, self._captures)
-        is_part = any(capture.scope == "hunk" for capture in (row, *named))
+        captures = _captures_of(row, self._captures)
+        is_part = any(capture.scope == "hunk" for capture in (row, *captures))
         for change in row.changes:
-            for target in named if change.path in self._parted else ():
+            for target in captures if change.path in self._parted else ():
                 place = (target.capture_id, change.path)
                 own = next((own for own in target.changes if own.path == change.path), None)
                 if own is None or target.source == "revert" or place in turned:
@@ -101,9 +101,9 @@ class RevertedChanges:
         return any(
             (row.capture_id, place[1]) not in self._reverted
             and any(change.path == place[1] for change in row.changes)
-            and any(capture.capture_id == place[0] for capture in named)
-            and any(capture.scope == "hunk" for capture in (row, *named))
-            for row, named in ((row, named_by(row, self._captures)) for row in redos)
+            and any(capture.capture_id == place[0] for capture in captures)
+            and any(capture.scope == "hunk" for capture in (row, *captures))
+            for row, captures in ((row, _captures_of(row, self._captures)) for row in redos)
         )
 
     def _undone(self) -> set[Place]:
@@ -121,8 +121,8 @@ class RevertedChanges:
         """Return what a revert took back or redid, the newest first, by the states that it left."""
         own = {change.path for change in row.changes}
         if row.scope == "rewind":
-            named = [self._captures[capture] for capture in row.reverts if capture in self._captures]
-            return _rewound(named, self._states, own)
+            captures = [self._captures[capture] for capture in row.reverts if capture in self._captures]
+            return _rewound(captures, self._states, own)
         places: list[Place] = []
         for path, targets in self._targets(row).items():
             first, last = targets[0][1], targets[-1][1]
@@ -176,7 +176,7 @@ def redo_ids(log: Iterable[RecordedEvent]) -> frozenset[str]:
     )
 
 
-def named_by(row: RecordedChanges, captures: Mapping[str, RecordedChanges]) -> list[RecordedChanges]:
+def _captures_of(row: RecordedChanges, captures: Mapping[str, RecordedChanges]) -> list[RecordedChanges]:
     """Return the captures that a revert names, and those that these name."""
     found: dict[str, RecordedChanges] = {}
     waiting = list(row.reverts)

@@ -21,9 +21,9 @@ class RevertDirections:
 
     def is_redo(self, scope: RevertScope, reverts: Iterable[str]) -> bool:
         """Return True if a revert of these captures is a redo: it takes back what is none itself."""
-        known = [self._is_redo[capture_id] for capture_id in reverts if capture_id in self._is_redo]
+        directions = [self._is_redo[capture_id] for capture_id in reverts if capture_id in self._is_redo]
         if scope == "rewind":
             return False
-        if not known or None in known:
+        if not directions or None in directions:
             return scope == "redo"
-        return not known[0]
+        return not directions[0]

@@ -93,7 +93,7 @@ class ChangeDetail(Themed, QWidget):
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
         self._place: _Place | None = None
-        self._shown: tuple[str, Contents, bool, bool] | None = None  # whose hunks are on screen
+        self._diff_place: tuple[str, Contents, bool, bool] | None = None  # whose hunks are on screen
         self._states: tuple[HunkState, ...] = ()  # of these hunks
         self._build_parts()
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
@@ -150,15 +150,15 @@ class ChangeDetail(Themed, QWidget):
     def show_diff(self, row: FileRow, diff: FileDiff, states: Sequence[HunkState] = ()) -> None:
         """Show the diff of the selected file, with the states of its hunks; none named: all stand."""
         self.has_diff, self._states = True, tuple(states)
-        shown = (row.key, row.contents, can_revert_hunks(row), is_redoable(row))
+        place = (row.key, row.contents, can_revert_hunks(row), is_redoable(row))
         marks = hunk_marks(row, states) if can_revert_hunks(row) else ()
-        if shown == self._shown and self.diff.diff == diff:
+        if place == self._diff_place and self.diff.diff == diff:
             self.diff.show_marks(marks)  # it stays where it was scrolled to
         else:
             self.diff.show_diff(
                 diff, row.path, marks, can_revert_hunks=can_revert_hunks(row), is_redo=is_redoable(row)
             )
-        self._shown = shown
+        self._diff_place = place
         self.body.setCurrentWidget(self.diff)
 
     def show_text(self, text: str) -> None:
@@ -204,7 +204,7 @@ class ChangeDetail(Themed, QWidget):
         (self.hunk_redo_requested if is_taken_back else self.hunk_revert_requested).emit(hunk)
 
     def _put_text(self, text: str) -> None:
-        self._shown = None
+        self._diff_place = None
         self.diff.show_diff(None)
         self.diff.show_text(text)
         self.body.setCurrentWidget(self.diff)

@@ -16,6 +16,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.file_history.hunk_states import HunkState
 from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.session_changes import RecordedChanges, RevertSelection
 from tests.integration.file_history.test_changes_of_a_session import open_changes
 from tests.support.file_changes.cases import numbered_lines
@@ -78,8 +79,10 @@ class Life:
     async def carry_out(self, plan: RevertPlan) -> RevertPlan:
         """Do what is planned, which has to be something."""
         assert [file.status for file in plan.files] in (["ready"], ["merge"])
-        choices = {file.path: "merged" for file in plan.files if file.status == "merge"}
-        assert await self.changes.revert(SESSION, plan, choices) is not None  # type: ignore[arg-type]
+        choices: dict[str, RevertChoice] = {
+            file.path: "merged" for file in plan.files if file.status == "merge"
+        }
+        assert await self.changes.revert(SESSION, plan, choices) is not None
         return plan
 
     async def states(self, number: int) -> tuple[HunkState, ...]:

@@ -17,8 +17,8 @@ CHANGED: HunkState = "changed"
 
 def states(before: str | None, after: str | None, present: str | None) -> tuple[HunkState, ...]:
     """Return the states of the hunks between two texts in a third one."""
-    sides = [text.encode() if text is not None else None for text in (before, after, present)]
-    return hunk_states(diff_contents(*sides[:2]), *sides)
+    old, new, there = (text.encode() if text is not None else None for text in (before, after, present))
+    return hunk_states(diff_contents(old, new), old, new, there)
 
 
 @pytest.mark.parametrize(
