@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ziamath.mathfont import MathFont
 
 _EM = 48.0  # pixels of the font's size in a drawing
-_LONGEST = 600  # characters: they take about 0.3 s
+_LONGEST = 400  # characters: drawing them takes about 0.3 s, and making an image of that 15 ms
 _MOST_NESTED = 300  # by `_nesting`: what takes about 0.3 s
 
 _EDGE = re.compile(r"\\[{}\\]|[{}]|\\(?:left|right)(?![a-z])|\\(?:begin|end)\{[^{}]*\}")  # of a group
