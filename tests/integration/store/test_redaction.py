@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -39,9 +40,16 @@ SECRET = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk
 
 
 def files_with(folder: Path, data: bytes = SECRET.encode()) -> list[str]:
-    """Return the files below a folder that contain these bytes unchanged."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [str(file.relative_to(folder)) for file in files if data in file.read_bytes()]
+    """Return the files below a folder that contain these bytes unchanged.
+
+    The journal of the search database comes and goes while a store is open: a file that is gone has nothing.
+    """
+    found = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with suppress(FileNotFoundError):
+            if data in file.read_bytes():
+                found.append(str(file.relative_to(folder)))
+    return found
 
 
 def holding(size: int, seed: int) -> bytes:
