@@ -197,10 +197,10 @@ async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_un
         await until(lambda: "Nothing to undo in the context." in rig.banner_text(), "the answer to the key")
         await rig.run_turn("Hello")
         assert not any(action.isEnabled() for action in both)
-        spoken = max(
+        message_seq = max(
             entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, UserSpoke)
         )
-        await rig.conversation.window.exclude(spoken)
+        await rig.conversation.window.exclude(message_seq)
         assert [action.isEnabled() for action in both] == [True, False]
         assert not both[0].statusTip()
         await rig.open_folder("other")

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from helix_desktop.ui.chat.markdown.formula_drawing import FormulaDrawing
 from helix_desktop.ui.chat.markdown.formula_images import (
     Formula,
     FormulaDrawings,
@@ -201,16 +202,17 @@ class DocumentWriter:
     def _write_spans(
         self, cursor: QTextCursor, layout: TextLayout, spans: Iterable[Span], heading: int
     ) -> None:
-        queue = [self._without_drawn_code(span, layout) for span in spans]
-        for number, span in enumerate(queue):
-            following = queue[number + 1] if number + 1 < len(queue) else None
-            if span.formula and not span.code:
-                self._write_drawing(cursor, layout, span, heading)
+        queue = [(span, self._drawing(span, layout)) for span in spans]
+        for number, (span, drawing) in enumerate(queue):
+            following, next_drawing = queue[number + 1] if number + 1 < len(queue) else (None, None)
+            if drawing is not None:
+                self._write_drawing(cursor, layout, drawing, span, heading)
             elif span.code:
                 self._inline_code(cursor, layout, span, heading)
             elif (
                 following is not None
                 and following.code
+                and next_drawing is None
                 and span.text[-1:] not in ("", "\n")
                 and not _is_from_right(cursor)
             ):
@@ -219,20 +221,19 @@ class DocumentWriter:
             else:
                 self._write_text(cursor, layout, span, heading, span.text)
 
-    def _without_drawn_code(self, span: Span, layout: TextLayout) -> Span:
-        """Return a formula that is drawn as no code; note one that will be."""
+    def _drawing(self, span: Span, layout: TextLayout) -> FormulaDrawing | None:
+        """Return the drawing of a formula if there is one; note one that is still to come."""
         if not span.formula or self._formulas is None:
-            return span
+            return None
         formula = Formula(span.text, displayed=False)
         drawing = self._formulas.find(formula)
         if self._formulas.is_waiting(formula):
             layout.awaited_formulas.add(formula)
-        return span if drawing is None else replace(span, code=False)
+        return drawing
 
-    def _write_drawing(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
-        drawing = self._formulas.find(Formula(span.text, displayed=False)) if self._formulas else None
-        if drawing is None:
-            return
+    def _write_drawing(
+        self, cursor: QTextCursor, layout: TextLayout, drawing: FormulaDrawing, span: Span, heading: int
+    ) -> None:
         style = self._style
         font = style.font(max(_HEADINGS.get(heading, BODY), BODY))
         image = formula_image(drawing, font, style.color(layout.color), style.ratio)
