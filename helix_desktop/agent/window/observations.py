@@ -27,8 +27,6 @@ class Observations:
 
     def start_due(self) -> None:
         """Start the due observations, if there are any and none are written."""
-        if self._job.is_budget_exhausted:
-            return
         event_range = self._observer.find_due()
         if event_range is not None and not self._job.is_blocked(
             (event_range.after, event_range.replaces), event_range.tokens, refresh=True
@@ -43,7 +41,7 @@ class Observations:
         gauge = self._rewriter.gauge()
         if gauge.pressure != "compact":
             return False
-        if not (self._job.is_running or self._job.is_budget_exhausted):
+        if not self._job.is_running:
             transcript, policy = self._runtime.transcript, self._runtime.policy
             event_range = planner.observation_relief(transcript, policy, gauge, self._runtime.clock())
             if event_range is not None and not self._job.is_blocked(
