@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import NoReturn
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.session_runtime import SessionRuntime
@@ -100,14 +101,26 @@ class SpendApprovals:
             return
         request = SpendRequest(work, estimate, limit)
         if not self._is_unattended:
-            self._requests[work] = request
-            self._publish()
-            raise SpendNotApproved
+            self._open(request)
         allowed = self._budget.can_afford(estimate)
         self._runtime.session.publish(SpendDecided(request, allowed))
         if not allowed:
             self._refuse(work)
             raise SpendNotApproved
+
+    def confirm(self, work: BackgroundWork, estimate: CostEstimate) -> None:
+        """Open a spend request for work that the user started, unless it was answered with yes.
+
+        Raises SpendNotApproved if it may not start yet. The demo model costs nothing.
+        """
+        if not estimate.demo and estimate.tokens > self._agreed.pop(work, 0) * _GROWTH_LIMIT:
+            self._open(SpendRequest(work, estimate))
+        self.withdraw(work)
+
+    def _open(self, request: SpendRequest) -> NoReturn:
+        self._requests[request.work] = request
+        self._publish()
+        raise SpendNotApproved
 
     def answer(self, work: BackgroundWork, allowed: bool) -> bool:
         """Apply the user's answer to an open spend request. Return True if there was one."""

@@ -16932,6 +16932,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Model: {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Model: {model}. Background work may read {tokens} tokens without asking.</source>
             <translation type="unfinished" />
         </message>

@@ -46,6 +46,11 @@ class BackgroundJob:
         if self._approvals is not None:
             self._approvals.check(self._work, estimate)
 
+    def require_confirmation(self, estimate: CostEstimate) -> None:
+        """Raise SpendNotApproved until the user, who started it, has seen its price."""
+        if self._approvals is not None:
+            self._approvals.confirm(self._work, estimate)
+
     def answer_request(self, allowed: bool) -> bool:
         """Apply the user's answer to its spend request. Return True if one was open."""
         return self._approvals is not None and self._approvals.answer(self._work, allowed)

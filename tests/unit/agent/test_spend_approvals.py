@@ -221,6 +221,26 @@ async def test_a_budget_in_money_has_room_for_what_has_no_price() -> None:
     assert rig.updates_of(ErrorRaised) == []
 
 
+async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
+    """However little they read, and whatever the policy says: nothing is sent before the answer."""
+    rig = await unobserved_session(ask_above=10**6)
+    noted = len(rig.model.observation_requests)
+    rig.conversation.observations.start(is_price_shown=True)
+    await rig.wait_until_idle()
+    (request,) = rig.conversation.spend_requests
+    assert (request.work, request.limit) == ("observations", 0)
+    assert request.estimate.tokens > 0
+    rig.conversation.answer_spend_request("observations", "refuse")
+    await rig.wait_until_idle()
+    assert len(rig.model.observation_requests) == noted
+    rig.conversation.observations.start(is_price_shown=True)
+    await rig.wait_until_idle()
+    rig.conversation.answer_spend_request("observations", "allow")
+    await rig.wait_until_idle()
+    assert len(rig.model.observation_requests) == noted + 1
+    assert rig.conversation.spend_requests == ()
+
+
 async def test_the_demo_model_never_asks() -> None:
     """It sends nothing anywhere."""
     rig = await fill_window(msgspec.structs.replace(PRICED, demo=True))
