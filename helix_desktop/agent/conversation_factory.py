@@ -58,7 +58,7 @@ def create_conversation(
     changes = ChangeRecorder(runtime, services.file_history, services.store)
     runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_versions, changes)
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
-    context_manager = ContextManager(runtime, budget, spend_approvals)
+    context_manager = ContextManager(runtime, spend_approvals)
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
     engine = TurnEngine(
         runtime,
