@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -47,7 +47,9 @@ class SessionInstructions:
             log.warning("the instructions could not be read: %s", error)
             # They come as news with a later message: only the environment is lost.
             return [OpeningGiven(())] if transcript.opening is None and not is_older else []
-        texts = await self._counted([text for text, _ in changes])
+        texts = await self._counted(
+            [text for text, _ in changes], frozenset(text.key for text, is_change in changes if is_change)
+        )
         return [InstructionsAdded(text, changed) for text, (_, changed) in zip(texts, changes, strict=True)]
 
     async def record_nested(self, after_seq: int) -> None:
@@ -71,8 +73,13 @@ class SessionInstructions:
         texts = await self._counted(found)
         await self._runtime.session.record(*(InstructionsAdded(text) for text in texts))
 
-    async def _counted(self, texts: Sequence[StandingText]) -> tuple[StandingText, ...]:
-        """Return the texts with their tokens; those that there is no room for are only named."""
+    async def _counted(
+        self, texts: Sequence[StandingText], changed: Set[tuple[str, str]] = frozenset()
+    ) -> tuple[StandingText, ...]:
+        """Return the texts with their tokens; those that there is no room for are only named.
+
+        Of those that `changed`, by their keys, the former text stands in the requests already.
+        """
         counts = await self._runtime.counter.count([text.text for text in texts])
         transcript = self._runtime.transcript
         added = {
@@ -83,15 +90,14 @@ class SessionInstructions:
         for text, tokens in zip(texts, counts, strict=True):
             counted_text = msgspec.structs.replace(text, tokens=tokens)
             if tokens > room and text.kind != "environment":
-                counted_text = await self._named_only(text)
+                counted_text = await self._named_only(text, text.key in changed)
             room -= counted_text.tokens
             counted.append(counted_text)
         return tuple(counted)
 
-    async def _named_only(self, text: StandingText) -> StandingText:
+    async def _named_only(self, text: StandingText, has_changed: bool) -> StandingText:
         name = text.path or f"the user's text for {text.kind}"
-        words = (
-            f"[Instructions in {name} are not sent: there is no room for more. Read the file if it matters.]"
-        )
+        what = "have changed, and the new text is not sent" if has_changed else "are not sent"
+        words = f"[Instructions in {name} {what}: there is no room for more. Read the file if it matters.]"
         tokens = await self._runtime.count_tokens(words)
         return msgspec.structs.replace(text, text=words, tokens=tokens, problem="no_room")
