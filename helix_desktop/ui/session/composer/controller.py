@@ -9,6 +9,7 @@ from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.prompt_file import PromptFile
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
@@ -151,6 +152,9 @@ class ComposerController(QObject):
         if self._workspace is None or self._conversation is None:
             return
         message = OutgoingMessage(self._workspace, self._conversation, text, [], steer, typed)
+        card = self._page.question_card
+        if card is not None and not card.is_late and typed is None:
+            message.question, message.options = card.question, card.selection
         self.outgoing.add(message)
         if self.attachments.is_attaching:
             message.task = self._async_actions.start(self._send_when_attached(message), "send")
@@ -186,6 +190,9 @@ class ComposerController(QObject):
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
+            if self._answers_question(message):
+                await self._settle(message)
+                return
             if message.typed is not None:
                 expanded = await self._services.prompt_files.expand(message.workspace.id, message.typed)
             text, prompt = (expanded.text, expanded.source) if expanded else (message.text, None)
@@ -202,6 +209,19 @@ class ComposerController(QObject):
         if not seq:
             await self._restore_unsent(message)
             return
+        await self._settle(message)
+
+    def _answers_question(self, message: OutgoingMessage) -> bool:
+        """Give a message to the question that waited for it; an answer can't have attachments."""
+        question = message.question
+        return (
+            question is not None
+            and not message.attachments
+            and message.conversation.answer(question.call_id, QuestionReply(message.options, message.text))
+        )
+
+    async def _settle(self, message: OutgoingMessage) -> None:
+        conversation = message.conversation
         message.is_settled = True  # only now: before, the draft was the only copy of it
         try:
             if conversation is self._conversation:
