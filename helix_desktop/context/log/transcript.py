@@ -86,6 +86,7 @@ class Transcript:
         self._delegated_spending = Spending()  # what ended subagents spent, in sessions of their own
         self.opening_seq = 0  # the event of `opening`; 0: it was not told yet
         self._opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
+        self._planned_opening: tuple[StandingText, ...] | None = None  # of no event: what it would be now
         self.mode: PermissionMode = "ask"
         self._announced_mode: PermissionMode = "ask"
         self._mode_note_seq = 0  # the message whose note announced it; 0: no note did
@@ -207,7 +208,7 @@ class Transcript:
 
     def _apply_standing_texts(self, seq: int, event: OpeningGiven | InstructionsAdded) -> None:
         if isinstance(event, OpeningGiven):
-            self.opening_seq, self._opening = seq, event.texts
+            self.opening_seq, self._opening, self._planned_opening = seq, event.texts, None
             return
         added = AddedInstructions(seq, event)
         self.window.add_instructions(added)
@@ -415,9 +416,14 @@ class Transcript:
 
     @property
     def opening(self) -> tuple[StandingText, ...] | None:
-        """Return what is told at the session's start, as it is sent; None: it was not told yet."""
+        """Return what is told at the session's start, as it is sent.
+
+        Before the first message it is what that would be sent with, as planned; None: not known yet.
+        """
         excluded = self.rewrites.excluded_texts
-        if self._opening is None or not excluded:
+        if self._opening is None:
+            return self._planned_opening
+        if not excluded:
             return self._opening
         return tuple(
             replace(text, text=excluded[part].text, tokens=excluded[part].tokens)
@@ -425,6 +431,13 @@ class Transcript:
             else text
             for part, text in enumerate(self._opening, 1)
         )
+
+    def plan_opening(self, texts: tuple[StandingText, ...]) -> bool:
+        """Take what the first message would be sent with, as long as none was; return True if that is new."""
+        if self.opening_seq or self.messages.turns or texts == self._planned_opening:
+            return False
+        self._planned_opening = texts
+        return True
 
     @property
     def opening_tokens(self) -> int:

@@ -227,6 +227,8 @@ class SessionController(QObject):
         if conversation is None or workspace is None:
             return
         transcript = conversation.session.transcript
+        if not transcript.opening_seq:
+            self._async_actions.start(conversation.plan_opening(), "plan the first message")
         self.next_messages.refresh()
         self.composer.attachments.recount()
         self.composer.estimate.recount()

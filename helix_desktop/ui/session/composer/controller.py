@@ -39,7 +39,7 @@ SESSION_MODEL = _text("Model for this session")
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """A message that could not be sent: the banner that says so, and the window that it does not fit, if any."""
+    """A message that could not be sent: the banner that says so, and the window that it is too large for."""
 
     banner_id: str
     window: int = 0  # tokens
