@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.forks import forked
 from helix_desktop.context.log.message_log import MessageLog
 from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
+from helix_desktop.context.log.reverted_changes import RevertedFiles
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
@@ -109,6 +110,7 @@ class Transcript:
         self.queued_messages: dict[int, MessageQueued] = {}
         self.subagent_sessions: dict[str, str] = {}  # the sessions of subagents by the calls that began them
         self.captures: dict[str, int] = {}  # captures of changed files by id, each in which event
+        self.reverted_files = RevertedFiles()
         self.spending = Spending()
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
@@ -146,8 +148,9 @@ class Transcript:
                 self._apply_standing_texts(recorded.seq, event)
             case FilesChanged() as changed:
                 self.staleness.apply(recorded.seq, changed)
-            case ChangesRecorded(capture=capture_id):
+            case ChangesRecorded(capture=capture_id) as changes:
                 self.captures[capture_id] = recorded.seq
+                self.reverted_files.add(recorded.seq, changes)
             case HoldSet(on=on):
                 self.on_hold = on
             case _:
@@ -355,7 +358,7 @@ class Transcript:
         fork = forked(self)
         fork.messages, fork.rewrites = self.messages.fork(), self.rewrites.fork()
         fork.window = self.window.fork(fork.messages, fork.rewrites)
-        fork.staleness = self.staleness.fork()
+        fork.staleness, fork.reverted_files = self.staleness.fork(), self.reverted_files.fork()
         return fork
 
     @property
