@@ -120,7 +120,7 @@ async def test_what_the_user_took_back_is_no_completed_work() -> None:
     assert all("Changed a.txt" in record for record in records()[::2])
     first, _ = (await changes.of_session(session_id)).captures
     revert = await changes.revert(
-        session_id, await changes.plan(session_id, RevertSelection((first.capture_id,), scope="call")), {}
+        session_id, await changes.plan(session_id, RevertSelection((first.capture_id,), scope="step")), {}
     )
     assert revert is not None
     done, ledger, facts = records()
