@@ -5082,6 +5082,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Marked: {option}. Enter to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/accessibility.py" />
             <source>Messages</source>
             <translation type="unfinished" />
@@ -5114,6 +5119,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Next version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>No longer marked: {option}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6078,12 +6088,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to answer</source>
+            <source>{keys} to check, Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to check, Enter to answer</source>
+            <source>{keys}, then Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13057,6 +13067,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Sent at the start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Sent with the first message</source>
             <translation type="unfinished" />
         </message>
         <message>
