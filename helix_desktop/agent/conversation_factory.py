@@ -127,4 +127,5 @@ def _create_tool_runner(
         services.interactive_approver.reevaluate,
         is_demo=lambda: runtime.frame.info.demo,
     )
-    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_versions, changes)
+    gate = IntakeGate(runtime, extractor, services.slow_models)
+    return ToolRunner(runtime, tools, approvals, gate, file_versions, changes)

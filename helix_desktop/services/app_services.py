@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.session_services import SessionServices
@@ -112,6 +113,7 @@ class AppServices:
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._token_ratios: dict[str, float] = {}  # they belong to the model, not to a workspace
+        self.slow_models = SlowModels(wall_clock_ms)
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
@@ -179,6 +181,7 @@ class AppServices:
             instructions=self._instructions(workspace_id, root) if root else None,
             file_history=self.file_histories.open(workspace_id, root) if root else None,
             line_search=self.tools.create_line_search(),
+            slow_models=self.slow_models,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

@@ -1,4 +1,4 @@
-"""The words for how many summaries needed a fallback, in the window and on the command line; no Qt."""
+"""The words for how many summaries and extracts needed a fallback, in the window and on the command line."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ tr = Translator("Timeline")
 
 
 def fallback_text(rate: FallbackRate) -> str:
-    """Return how many summaries of the workspace needed a fallback; empty if none did."""
+    """Return how many summaries and extracts of the workspace needed a fallback; empty if none did."""
     if not rate.fallbacks:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, the model for summaries couldn't write {count} of %n summary in one call.",
-        "In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.",
+        "In this workspace, {count} of %n summary or extract wasn't written by its model in one call.",
+        "In this workspace, {count} of %n summaries and extracts weren't written by their model in one call.",
         count=format_integer(rate.fallbacks),
     )
 
@@ -27,11 +27,17 @@ def fallback_advice(rate: FallbackRate) -> str:
     if not rate.is_high:
         return ""
     reason = join_sentences(tr("Latest reason:"), rate.newest_reason)
-    return translate(
-        join_sentences(translate(reason), tr("Choose another model for summaries in Settings → Model roles."))
+    advice = (
+        tr("Choose another model for large outputs in Settings → Model roles.")
+        if rate.newest_is_extract
+        else tr("Choose another model for summaries in Settings → Model roles.")
     )
+    return translate(join_sentences(translate(reason), advice))
 
 
 def explain_fallback() -> str:
-    """Return how those summaries were written."""
-    return tr("They were written in parts, by another model, or without a model.")
+    """Return how those summaries and extracts were written."""
+    return tr(
+        "They were written in parts, by another model, or without a model. "
+        "For an extract that no model wrote, the agent got a preview."
+    )

@@ -596,14 +596,6 @@
                 <numerusform>Choosing how to keep %n large outputs…</numerusform>
             </translation>
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/agent/session_updates.py" />
-            <source>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</source>
-            <translation>
-                <numerusform>Choosing how to keep %n large output… (slow model: up to {seconds} s)</numerusform>
-                <numerusform>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</numerusform>
-            </translation>
-        </message>
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>Compact the conversation, then ask again.</source>
@@ -739,6 +731,11 @@
         <message>
             <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <source>It isn't text ({kind}, {size}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/extractor.py" />
+            <source>It missed the time limit before.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -922,11 +919,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
-            <source>The agent didn't choose in time.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
             <source>The agent didn't say how to keep it.</source>
             <translation type="unfinished" />
         </message>
@@ -963,7 +955,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/intake/output_gate.py" />
-            <source>The extract wasn't ready in time.</source>
+            <source>The extract wasn't ready within {seconds} s.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1220,8 +1212,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
+            <source>{model} didn't choose within {seconds} s.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>{model} has room for {capacity} of {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
+            <source>{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Model roles.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5425,6 +5427,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Send extract…</source>
             <translation type="unfinished" />
@@ -13347,6 +13350,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>{model} wasn't asked: it was too slow before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/key_value.py" />
             <source>{name}: {value}</source>
             <translation type="unfinished" />
@@ -14266,6 +14274,11 @@
         <message>
             <location filename="../../helix_desktop/words/efforts.py" />
             <source>{model} doesn't accept this reasoning effort: {effort}. Requests continue without it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/models.py" />
+            <source>{model} wasn't asked how to keep it: it was too slow before. To ask it again, go to Settings → Model roles.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18901,6 +18914,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Helix doesn't ask these models about large outputs until it restarts, at most for a day. Meanwhile the model set for large outputs is asked, if it is faster. Otherwise the agent gets previews.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <source>Hide key</source>
             <translation type="unfinished" />
@@ -19252,9 +19270,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Too slow for large outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <source>Tools</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Try again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Try {model} again</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19401,6 +19434,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>{model} is now the default model. This workspace still uses {own}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>{model} needed more than {seconds} s.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19777,7 +19815,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>After that, a preview is used. A model that answers slowly gets up to six times as long. 0: the agent doesn't choose.</source>
+            <source>After that, previews are used, and the model isn't asked again until Helix restarts. 0: the agent doesn't choose.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22826,6 +22864,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Choose another model for large outputs in Settings → Model roles.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
             <source>Choose another model for summaries in Settings → Model roles.</source>
             <translation type="unfinished" />
         </message>
@@ -23018,10 +23061,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</source>
+            <source>In this workspace, {count} of %n summaries and extracts weren't written by their model in one call.</source>
             <translation>
-                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summary in one call.</numerusform>
-                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</numerusform>
+                <numerusform>In this workspace, {count} of %n summary or extract wasn't written by its model in one call.</numerusform>
+                <numerusform>In this workspace, {count} of %n summaries and extracts weren't written by their model in one call.</numerusform>
             </translation>
         </message>
         <message>
@@ -23405,7 +23448,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>They were written in parts, by another model, or without a model.</source>
+            <source>They were written in parts, by another model, or without a model. For an extract that no model wrote, the agent got a preview.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -1,4 +1,4 @@
-"""How many summaries needed a fallback: more than one call of the first model, another model, or none."""
+"""How many summaries and extracts needed a fallback: several calls, another model, or none."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Iterable
 
 import msgspec
 
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
 MAX_RATE = 0.05  # fallbacks above this share of the summaries are worth doing something about
 
 
 class FallbackRate(msgspec.Struct, frozen=True):
-    """Handovers and observations, those of them with a fallback, and why the newest of these needed one."""
+    """Handovers, observations and extracts, those of them with a fallback, and why the newest needed one."""
 
     summaries: int = 0
     fallbacks: int = 0
     newest_reason: str = ""
     newest_at_ms: int = 0
+    newest_is_extract: bool = False
 
     def __add__(self, other: FallbackRate) -> FallbackRate:
         """Return both together."""
@@ -28,6 +31,7 @@ class FallbackRate(msgspec.Struct, frozen=True):
             self.fallbacks + other.fallbacks,
             newest.newest_reason,
             newest.newest_at_ms,
+            newest.newest_is_extract,
         )
 
     @property
@@ -56,4 +60,8 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
             case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
                 newest = FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
                 total += newest
+            case ToolAnswered(asked=asked, intake_note=reason) if asked:
+                total += FallbackRate(1, 1, reason, recorded.at, True) if reason else FallbackRate(1)
+            case FormChosen(form="compact", intake_note=reason):
+                total += FallbackRate(1, 1, reason, recorded.at, True) if reason else FallbackRate(1)
     return total

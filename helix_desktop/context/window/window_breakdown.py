@@ -388,7 +388,12 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
             return text("Chosen by the agent")
         case "timeout":
             return text("The agent didn't choose in time")
-    return text("Over the size limit")
+    slow = output.intake_slow_model
+    return (
+        text("{model} wasn't asked: it was too slow before", model=slow)
+        if slow
+        else text("Over the size limit")
+    )
 
 
 def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -26,6 +28,14 @@ def observations(fallback: str = "") -> ObservationsMade:
     return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, "box/small", fallback=fallback)
 
 
+def output(asked: str = "", note: str = "") -> ToolAnswered:
+    """A large output of which an extract was asked for, or nothing."""
+    return ToolAnswered(
+        "c1", "read_file", "…", "ab", 90_000, 90, 40, form="compact" if asked and not note else "preview",
+        asked=asked, intake_note=note,
+    )  # fmt: skip
+
+
 def log(*events: Event) -> list[RecordedEvent]:
     """A log of these events, a second apart."""
     return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
@@ -42,12 +52,24 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
     assert (other + one).newest_reason == "No model."
 
 
+def test_extracts_count_that_had_to_do_without_their_model() -> None:
+    """Those that the agent or the user asked for; an output that nobody was asked about is no extract."""
+    by_user = FormChosen(1, "compact", "…", 90, "names", intake_note="box/small couldn't write it.")
+    rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
+    assert (rate.summaries, rate.fallbacks) == (3, 2)
+    assert rate.newest_reason == "box/small couldn't write it."
+    assert "Choose another model for large outputs in Settings → Model roles." in fallback_advice(rate)
+    later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
+    assert "for summaries in" in fallback_advice(rate + later)
+
+
 @pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
     text = (
-        f"In this workspace, the model for summaries couldn't write {fallbacks} of 100 summaries in one call."
+        f"In this workspace, {fallbacks} of 100 summaries and extracts weren't written by their model in one "
+        "call."
     )
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
