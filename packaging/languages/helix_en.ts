@@ -8887,11 +8887,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Your changes aren't saved. Cancel again to discard them.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.</source>
             <translation type="unfinished" />
@@ -10443,6 +10438,16 @@
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
             <source>Enter a whole number, for example 200,000 or 200k.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>Nothing sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>Offline demo, nothing sent</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -111,7 +111,8 @@ class Transcript:
         self.subagent_sessions: dict[str, str] = {}  # the sessions of subagents by the calls that began them
         self.captures: dict[str, int] = {}  # captures of changed files by id, each in which event
         self.reverted_files = RevertedFiles()
-        self.spending = Spending()
+        # Whether the newest call was of the demo model: events that do not say it are as that one.
+        self.spending, self._is_demo = Spending(), False
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
         self.staleness = Staleness()
@@ -133,7 +134,9 @@ class Transcript:
         if recorded.seq != self.last_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
         self.last_seq, self.last_event_at_ms = recorded.seq, recorded.at
-        self.spending += spending_of(recorded.event)
+        spent = spending_of(recorded.event)
+        self._is_demo = getattr(recorded.event, "demo", self._is_demo)
+        self.spending += replace(spent, demo=spent.tokens, unpriced=0) if self._is_demo else spent
         self._delegated_spending += delegated_spending(recorded.event)
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from helix_desktop.context.intake.error_lines import find_error
+from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
@@ -28,7 +29,7 @@ from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command_use import is_test_command
-from helix_desktop.domain.question import QuestionReply, decision_text
+from helix_desktop.domain.question import decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
@@ -128,8 +129,8 @@ def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) 
     """Return what the user wrote and replied to questions, in lines by their seqs."""
     lines = _user_lines(items, user_tokens, cut_tokens)
     for item in items:
-        if isinstance(item.event, ToolAnswered) and item.event.reply is not None:
-            lines[item.seq] = _reply_line(item.event, item.event.reply)
+        if isinstance(item.event, ToolAnswered) and (decision := user_decision(item.event)) is not None:
+            lines[item.seq] = _reply_line(item.event, decision)
     return lines
 
 
@@ -209,8 +210,8 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
                 text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
                 text_line = _quote_lookalikes(text)
-            case ToolAnswered(reply=QuestionReply() as reply) as output:
-                text_line = _reply_line(output, reply)
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                text_line = _reply_line(output, decision)
             case ToolAnswered() as output:
                 phrase = _call_phrase(output, paths)
                 done.append(_Call(item.seq, " ".join(output.name.split()), phrase, _has_more(output, phrase)))
@@ -223,10 +224,12 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
     return lines + _call_lines(done)
 
 
-def _reply_line(output: ToolAnswered, reply: QuestionReply) -> str:
+def _reply_line(output: ToolAnswered, decision: str) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
     question = ellipsize(output.target, _TARGET_CAP)
-    return f"user: {decision_text(question, reply) or f'{question} – skipped'}"
+    if output.reply is not None:
+        decision = decision_text(question, output.reply)
+    return f"user: {decision or f'{question} – skipped'}"
 
 
 def _call_lines(calls: Sequence[_Call]) -> list[str]:

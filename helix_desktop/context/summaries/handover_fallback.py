@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 
+from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
@@ -25,7 +26,6 @@ from helix_desktop.context.summaries.newest_runs import newest_runs
 from helix_desktop.context.summaries.user_rules import preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
-from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.typed_text import typed_text
 
@@ -72,8 +72,8 @@ class HistoryExtract:
                 self._first_request = self._first_request or self._last_request
                 for preference in preferences_in(words):
                     self._add_preference(item.seq, preference)
-            case ToolAnswered(target=question, reply=QuestionReply() as reply):
-                if decision := decision_text(question, reply):
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                if decision:
                     self._add_preference(item.seq, decision)
             case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
                 self._todo = self._earlier_todo  # the tool refused the list

@@ -14,6 +14,7 @@ from typing import TypeAlias, get_args
 
 import msgspec
 
+from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
@@ -34,7 +35,6 @@ from helix_desktop.context.summaries.user_rules import RULE_CHARS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import tool_kind
 
@@ -100,8 +100,8 @@ class CoveredFacts:
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
-            case ToolAnswered(target=question, reply=QuestionReply() as reply):
-                if decision := decision_text(question, reply):
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                if decision:
                     self.decisions.add(item.seq)
                     self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:

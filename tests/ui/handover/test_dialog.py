@@ -234,18 +234,17 @@ def test_an_error_is_displayed_in_place_and_no_input_is_lost(dialog: HandoverDia
     assert dialog.problem == ""
 
 
-def test_escape_confirms_before_it_drops_changes(qtbot: QtBot, dialog: HandoverDialog) -> None:
+def test_escape_closes_a_changed_draft_which_is_kept_as_it_stands(
+    qtbot: QtBot, dialog: HandoverDialog
+) -> None:
     dialog.show_draft(DRAFT)
     dialog.editor.appendPlainText("- Mine.")
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    assert dialog.isVisible()
-    assert "aren't saved" in dialog.problem
-    dialog.editor.appendPlainText("- More.")
-    assert dialog.problem == ""
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    assert dialog.isVisible()
+    left = dialog.editor.toPlainText()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
+    dialog.show_kept_draft(DRAFT, 0, left, "the tests")
+    assert (dialog.step, dialog.editor.toPlainText()) == ("draft", left)
+    assert dialog.focus_input.text() == "the tests"
 
 
 def test_an_untouched_draft_closes_at_once(dialog: HandoverDialog) -> None:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.fold_note import note_lines
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     also_named,
@@ -340,3 +342,24 @@ def test_a_decision_is_named_by_a_line_that_cites_it() -> None:
         kinds = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
         missing = {fact.sources for fact in kinds["instructions"].missing}
         assert ((seq,) not in missing) is is_named
+
+
+def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_theirs() -> None:
+    """In notes, handover, and what summaries have to name; a refused question decides nothing."""
+    text = (
+        'User has answered your questions: "The soak test still runs. Stop it?"="Let it keep running". '
+        "You can now continue with the user's answers in mind."
+    )
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Look at the soak test.")
+    asked = ToolAnswered("c", "AskUserQuestion", text, "d" * 64, 1, 1, 1, "questions")
+    simulator.record(asked)
+    simulator.record(msgspec.structs.replace(asked, text="The user rejected it.", ok=False))
+    items = simulator.transcript.messages.items
+    decision = "The soak test still runs. Stop it? – Let it keep running"
+    assert [*covered_facts(items).of_kind("instructions")] == [decision]
+    assert f"user: {decision}" in note_lines(items)
+    (preferences,) = [
+        section.bullets for section in extractive_handover(items, None) if section.title == "User Preferences"
+    ]
+    assert [bullet.text for bullet in preferences] == [decision]
