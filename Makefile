@@ -23,7 +23,7 @@ check: ## Check format, lint, imports, types and the project's own rules; print 
 bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions)
 	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
 
-torture: ## Stress, kill and damage the store for a long time
+torture: ## Stress and damage the store, and test properties deeply, for a long time
 	@./helix torture
 
 screenshots: ## Take screenshots of every screen and state into build/screenshots, with an index.html

@@ -94,7 +94,7 @@ def bench(arguments: Sequence[str]) -> int:
 
 
 def torture(arguments: Sequence[str]) -> int:
-    """Stress, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
+    """Stress and damage the store, and test properties deeply; with names, only tests/torture/NAME.py."""
     _set_up("test", libraries=None)
     scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
     selected = [path for path in scripts if not arguments or path.stem in arguments]

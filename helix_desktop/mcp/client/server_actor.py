@@ -56,7 +56,9 @@ _CLOSED = ("Connection closed", "SSE stream ended")
 """How the words of the protocol's package begin where a server ended before its answer."""
 LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the same
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
-_TELL_S = 0.05  # for other calls that a lost server did not take to be told so, before the session ends
+_TELL_S = (
+    5.0  # at most, for other calls that a lost server did not take to be told so, before the session ends
+)
 PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
 
 
@@ -132,6 +134,7 @@ class ServerActor:
         self._list_lock = asyncio.Lock()
         self._listed_at_s = 0.0
         self._open_calls = 0
+        self._no_call = asyncio.Event()  # set when there is none of them any more
         self._check: asyncio.Task[None] | None = None  # whether it still answers
         self._failure: ConnectionFailure | None = None
         """What went wrong with the newest message."""
@@ -380,7 +383,9 @@ class ServerActor:
         try:
             return await self._call_session(session, tool, args, on_output)
         except _CallNotTaken:
-            await asyncio.sleep(_TELL_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TELL_S):
+                    await self._no_call.wait()
             disconnected.set()
             raise
 
@@ -391,6 +396,7 @@ class ServerActor:
         loop, quiet_s = asyncio.get_running_loop(), self.config.quiet_s
         is_answered = False
         self._open_calls += 1
+        self._no_call.clear()
         try:
             async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as deadline:
 
@@ -419,6 +425,8 @@ class ServerActor:
             ) from error
         finally:
             self._open_calls -= 1
+            if not self._open_calls:
+                self._no_call.set()
             # A server that works on another call may be busy with it.
             if not is_answered and not self._open_calls and self.is_up:
                 self._check = loop.create_task(self._check_alive(session), name="mcp check")
