@@ -762,6 +762,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>It was canceled, or its cost wasn't approved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>It would free only {tokens} tokens, less than {share} % of the context window.</source>
             <translation type="unfinished" />
@@ -773,6 +778,11 @@
                 <numerusform>Its %n page holds pictures, without text.</numerusform>
                 <numerusform>Its %n pages hold pictures, without text.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>Its cost wasn't approved, or exceeds the budget.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/content_access.py" />
@@ -1012,6 +1022,14 @@
             <source>The model sent no summary.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/agent/window/background_job.py" />
+            <source>The model took more than %n minutes.</source>
+            <translation>
+                <numerusform>The model took more than %n minute.</numerusform>
+                <numerusform>The model took more than %n minutes.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/domain/errors.py" />
             <source>The model's summary wasn't used.</source>
@@ -1207,6 +1225,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>With your text, the context would be {tokens} tokens larger.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/background_job.py" />
+            <source>You continued without a model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7170,6 +7193,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>The context is full: waiting until older messages are compacted. Ctrl+C stops it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>The folder of the workspace {name} is missing: {folder}.</source>
             <translation type="unfinished" />
@@ -9260,6 +9288,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>without a model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>your message “{text}”</source>
             <translation type="unfinished" />
         </message>
@@ -10018,6 +10051,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/summaries/fallback_rate.py" />
+            <source>Older messages were left out to make room.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>On hold: the context stays as it is while it fits, until you resume compaction.</source>
             <translation type="unfinished" />
@@ -10060,6 +10098,11 @@
         <message>
             <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>The edited handover can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/summaries/fallback_rate.py" />
+            <source>The model didn't write an extract.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11817,6 +11860,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>The handover is written while the agent works. If the context is full before it is ready, the next step waits for it, and you can continue without a model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The inspector lists each text with its tokens. None of them leaves the context, unless you exclude it there.</source>
             <translation type="unfinished" />
@@ -12282,17 +12330,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <source>At {share}: context is freed at once, without a model</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: older messages are summarized</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: the noted facts replace these messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/charts.py" />
+            <source>At {share}: what is needed is freed, or the next step waits for the summary</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16800,6 +16848,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Context full: waiting for the summary.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with the demo model</source>
             <translation type="unfinished" />
@@ -16807,6 +16860,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with {model}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Continue without a model</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -17112,6 +17170,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Stop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/call_jobs.py" />
             <source>Stop this command only. Its output so far is kept.</source>
             <translation type="unfinished" />
@@ -17177,6 +17240,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/hold.py" />
             <source>The next message makes room in the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>The next step starts when older messages are compacted, in five minutes at the latest.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17253,6 +17321,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/drafts/unsaved.py" />
             <source>What you wrote in “{session}” could not be saved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Without a model, the summary is a list of files, commands and quotes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19722,6 +19795,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>A full context is reduced by what is needed: outputs, images, then steps. If that isn't enough, the next step waits for the summary. Without one, the oldest messages are left out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>A large output is stored whole, and only a part enters the context. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
@@ -20557,11 +20635,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>When a request doesn't fit, room is made at once, in steps and without a model.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>When it pays off</source>
             <translation type="unfinished" />
         </message>
@@ -20578,6 +20651,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>When it pays off: smaller batches wait.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>When messages have to be left out.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23003,10 +23081,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</source>
+            <source>In this workspace, {count} of %n summaries and extracts needed a fallback.</source>
             <translation>
-                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summary in one call.</numerusform>
-                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</numerusform>
+                <numerusform>In this workspace, {count} of %n summary or extract needed a fallback.</numerusform>
+                <numerusform>In this workspace, {count} of %n summaries and extracts needed a fallback.</numerusform>
             </translation>
         </message>
         <message>
@@ -23389,11 +23467,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>They were written in parts, by another model, or without a model.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/view.py" />
             <source>Timeline</source>
             <translation type="unfinished" />
@@ -23493,6 +23566,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Write with a model…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Written in parts, by another model or without one, or older messages were left out.</source>
             <translation type="unfinished" />
         </message>
         <message>
