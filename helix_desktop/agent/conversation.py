@@ -113,6 +113,15 @@ class Conversation:
         """Answer a spend request: run the background work with a model, without one, or not at all."""
         (self.handovers if work == "handover" else self.observations).answer_request(reply)
 
+    @property
+    def is_summary_awaited(self) -> bool:
+        """True while the next request waits for the summary that makes room for it."""
+        return self._context_manager.summary_wait.is_active
+
+    def continue_without_model(self) -> None:
+        """End the wait for a summary: the next request is made to fit without a model."""
+        self._context_manager.summary_wait.continue_without_model()
+
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""
         await self._context_manager.wait_for_background_work()

@@ -16,8 +16,8 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n summary or extract wasn't written by its model in one call.",
-        "In this workspace, {count} of %n summaries and extracts weren't written by their model in one call.",
+        "In this workspace, {count} of %n summary or extract needed a fallback.",
+        "In this workspace, {count} of %n summaries and extracts needed a fallback.",
         count=format_integer(rate.fallbacks),
     )
 
@@ -36,8 +36,8 @@ def fallback_advice(rate: FallbackRate) -> str:
 
 
 def explain_fallback() -> str:
-    """Return how those summaries and extracts were written."""
+    """Return what happened in place of one call of the model."""
     return tr(
-        "They were written in parts, by another model, or without a model. "
+        "Written in parts, by another model or without one, or older messages were left out. "
         "For an extract that no model wrote, the agent got a preview."
     )
