@@ -17,7 +17,7 @@ test-peers: ## Test against other programs (model servers that fail on purpose, 
 soak: ## Run 2,000 turns against a server that fails on purpose, and check for leaks
 	@./helix soak
 
-check: ## Check format, lint, types and import rules
+check: ## Check format, lint, imports, types and the project's own rules; print the size of the code
 	@./helix check
 
 bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions)

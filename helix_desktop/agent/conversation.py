@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
+from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
@@ -70,6 +71,7 @@ class Conversation:
         subagents: SubagentRunner,
         budget: SessionBudget,
         spend_approvals: SpendApprovals,
+        instructions: SessionInstructions,
         permissions: SessionPermissions,
         is_subagent: bool,
     ) -> None:
@@ -85,7 +87,7 @@ class Conversation:
         self.queue = MessageQueue(runtime.session)
         self._runtime, self._services = runtime, services
         self._engine, self._context_manager = engine, context_manager
-        self._spend_approvals = spend_approvals
+        self._spend_approvals, self._instructions = spend_approvals, instructions
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._turn_start: TurnStart | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
@@ -129,6 +131,14 @@ class Conversation:
     def partial(self) -> str:
         """The text of the running answer so far."""
         return self._engine.response.text
+
+    async def plan_opening(self) -> None:
+        """Count environment and instructions into the next request before a first message is sent with them.
+
+        Nothing is recorded; publishes RequestChanged if they are others than before.
+        """
+        if self._services.is_trusted() and await self._instructions.plan_opening():
+            self.session.publish(RequestChanged())
 
     async def close_interrupted(self) -> bool:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""

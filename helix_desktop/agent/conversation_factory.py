@@ -58,8 +58,9 @@ def create_conversation(
     changes = ChangeRecorder(runtime, services.file_history, services.store)
     runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_versions, changes)
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
-    context_manager = ContextManager(runtime, budget, spend_approvals)
+    context_manager = ContextManager(runtime, spend_approvals)
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
+    instructions = SessionInstructions(runtime, services.instructions)
     engine = TurnEngine(
         runtime,
         runner,
@@ -68,7 +69,7 @@ def create_conversation(
         permissions,
         file_versions,
         changes,
-        SessionInstructions(runtime, services.instructions),
+        instructions,
         is_unattended=is_subagent or services.is_unattended,
     )
     return Conversation(
@@ -82,6 +83,7 @@ def create_conversation(
         subagents=subagents,
         budget=budget,
         spend_approvals=spend_approvals,
+        instructions=instructions,
         permissions=permissions,
         is_subagent=is_subagent,
     )

@@ -817,6 +817,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/spend_approvals.py" />
             <location filename="../../helix_desktop/agent/window/observer.py" />
             <source>Older messages weren't noted.</source>
             <translation type="unfinished" />
@@ -859,6 +860,11 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>Raise the budget in the Session menu or with --budget-tokens and --budget-usd, then continue.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/budget.py" />
+            <source>Reading about {tokens} tokens would exceed the session budget.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -932,6 +938,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/spend_approvals.py" />
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>The conversation wasn't compacted.</source>
             <translation type="unfinished" />
@@ -5077,6 +5084,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Marked: {option}. Enter to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/accessibility.py" />
             <source>Messages</source>
             <translation type="unfinished" />
@@ -5109,6 +5121,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Next version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>No longer marked: {option}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6074,12 +6091,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to answer</source>
+            <source>{keys} to check, Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to check, Enter to answer</source>
+            <source>{keys}, then Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11528,11 +11545,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>Background work asks you before it reads more than {tokens} tokens or half the context window.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Built-in commands</source>
             <translation type="unfinished" />
@@ -11570,6 +11582,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Choose “Start new session” there, or in the menu of a handover: the new session starts with it and can recall everything it covers. Both sessions are linked.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>Compacting and noting facts run without asking. Each counts toward the session budget, and the timeline shows what it read and cost. To be asked first: Settings → Context policy.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13053,6 +13070,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Sent at the start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Sent with the first message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16938,6 +16960,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Model: {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Model: {model}. Background work may read {tokens} tokens without asking.</source>
             <translation type="unfinished" />
         </message>
@@ -19843,17 +19870,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Ask before background work reads more than</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>At least 2 are always kept.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>At once</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Background work asks above</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19905,7 +19932,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Compacting and noting facts ask before they read more than this, or more than half the context window. 0: they never ask.</source>
+            <source>Compacting and noting facts. 0: never asks; the session budget is the only limit.</source>
             <translation type="unfinished" />
         </message>
         <message>

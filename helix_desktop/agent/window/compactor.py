@@ -296,7 +296,12 @@ class Compactor:
                 return _doubtful(result, rejection, parse_handover(rejection.text, sources))
             if rejection is not None and not last_try:
                 raise rejection
-        sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
+        sections = await asyncio.to_thread(
+            extractive_handover,
+            source_input.fresh,
+            source_input.previous,
+            self._runtime.transcript.reverted_files.by_path,
+        )
         return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
 
     async def _brief(self, source_input: CompactionInput, focus: str) -> SummaryTask:
@@ -327,6 +332,7 @@ class Compactor:
         """Return the event without what is known only on recording: its index, and the usage after it."""
         policy, cut = self._runtime.policy, source_input.cut
         facts = await asyncio.to_thread(covered_facts, source_input.covered)
+        facts.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
         event = HandoverMade(
             upto=cut.upto,
             kept=cut.kept_seq,

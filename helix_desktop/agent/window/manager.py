@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.window.background_job import BackgroundJob
@@ -36,22 +35,14 @@ log = logging.getLogger(__name__)
 class ContextManager:
     """The manager of one session's window, live and in replay alike."""
 
-    def __init__(
-        self,
-        runtime: SessionRuntime,
-        budget: SessionBudget | None = None,
-        approvals: SpendApprovals | None = None,
-    ) -> None:
-        """With a `budget`, work that needs a model does not start on its own once the budget is spent.
-
-        With `approvals`, expensive work asks for approval first.
-        """
+    def __init__(self, runtime: SessionRuntime, approvals: SpendApprovals | None = None) -> None:
+        """With `approvals`, background work keeps to the budget, and asks first where the policy says so."""
         self._runtime = runtime
         self.rewriter = WindowRewriter(runtime)
         self.early_rewrites = EarlyRewrites(runtime, self.rewriter)
         compactor, observer = Compactor(runtime), Observer(runtime, self.rewriter)
-        handover_job = BackgroundJob(runtime, "handover", budget, approvals)
-        observation_job = BackgroundJob(runtime, "observations", budget, approvals)
+        handover_job = BackgroundJob(runtime, "handover", approvals)
+        observation_job = BackgroundJob(runtime, "observations", approvals)
         self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
         self.observations = Observations(runtime, self.rewriter, observer, observation_job)
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)

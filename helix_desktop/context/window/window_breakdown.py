@@ -226,7 +226,11 @@ def _standing_item(
 
 
 def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> WindowItem:
-    row = msgspec.structs.replace(_standing_item(standing), part=part, can_exclude=True)
+    row = msgspec.structs.replace(
+        _standing_item(standing), part=part, can_exclude=bool(transcript.opening_seq)
+    )
+    if not transcript.opening_seq and standing.problem in ("", "cut"):
+        row = msgspec.structs.replace(row, why=text("Sent with the first message"))
     event = transcript.rewrites.excluded_texts.get(part)
     return _excluded_item(row, event, transcript) if event is not None else row
 
