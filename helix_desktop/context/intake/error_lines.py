@@ -6,6 +6,7 @@ A word in a name is no report: a passed test called `test_error_handling`, a pac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -21,6 +22,8 @@ _WORDS = (
     *("err", "fail", "exception", "fatal", "traceback", "panic", "denied", "not found", "exit "),
     *("warn", "undefined reference", "xpass", "short test summary", "passed", "✕", "✗", "✘", "✖", "×", "●"),
 )
+_WORD = re.compile("|".join(map(re.escape, _WORDS)), re.IGNORECASE)
+_SAME_DIGITS = str.maketrans("23456789", "1" * 8)  # not of 0, which may say that there are none
 _PYTEST_ERROR = "E   "
 _PLACE = re.compile(r"[^\s:]+:\d+:\d+: (?!note)\S")
 _PASSED_START = re.compile(
@@ -93,11 +96,20 @@ class ErrorFinder:
 
     def __init__(self) -> None:
         self._by_shape: dict[str, ErrorMatch | None] = {}
+        self._by_digits: dict[str, ErrorMatch | None] = {}  # one shape for each number of digits
 
     def find(self, line: str) -> ErrorMatch | None:
         """Return what a line reports, as `find_error` does; its index may be that of a line alike."""
         if len(line) > _MAX_TEST_LINE:
             return find_error(line)
+        key = line.translate(_SAME_DIGITS)
+        if key not in self._by_digits:
+            if len(self._by_digits) >= _MAX_SHAPES:
+                self._by_digits.clear()
+            self._by_digits[key] = self._find(line)
+        return self._by_digits[key]
+
+    def _find(self, line: str) -> ErrorMatch | None:
         if not _has_word(line):
             return _place_in_file(line)
         shape = _NUMBER.sub("#", line)
@@ -106,6 +118,32 @@ class ErrorFinder:
                 self._by_shape.clear()
             self._by_shape[shape] = _judge(line)
         return self._by_shape[shape]
+
+
+def lines_worth_reading(lines: Sequence[str], most: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their places; of more than `most` the first and last, and those with a word.
+
+    The words are looked for in all of the text at once: line by line, 30 MB of short lines take minutes.
+    """
+    if len(lines) <= most:
+        yield from enumerate(lines)
+        return
+    side = most // 4
+    yield from enumerate(lines[:side])
+    middle = "\n".join(lines[side:-side])
+    place, position, found = side, 0, 0
+    for match in _WORD.finditer(middle):
+        if match.start() < position:
+            continue  # in a line that was yielded
+        place += middle.count("\n", position, match.start())
+        yield place, lines[place]
+        found += 1
+        position = middle.find("\n", match.end()) + 1
+        if found >= most or not position:
+            break
+        place += 1
+    for back in range(side, 0, -1):
+        yield len(lines) - back, lines[-back]
 
 
 def _place_in_file(line: str) -> ErrorMatch | None:
