@@ -22,7 +22,6 @@ _WORDS = (
     *("err", "fail", "exception", "fatal", "traceback", "panic", "denied", "not found", "exit "),
     *("warn", "undefined reference", "xpass", "short test summary", "passed", "✕", "✗", "✘", "✖", "×", "●"),
 )
-_WORD = re.compile("|".join(map(re.escape, _WORDS)), re.IGNORECASE)
 _SAME_DIGITS = str.maketrans("23456789", "1" * 8)  # not of 0, which may say that there are none
 _PYTEST_ERROR = "E   "
 _PLACE = re.compile(r"[^\s:]+:\d+:\d+: (?!note)\S")
@@ -130,20 +129,30 @@ def lines_worth_reading(lines: Sequence[str], most: int) -> Iterator[tuple[int, 
         return
     side = most // 4
     yield from enumerate(lines[:side])
-    middle = "\n".join(lines[side:-side])
-    place, position, found = side, 0, 0
-    for match in _WORD.finditer(middle):
-        if match.start() < position:
+    middle = "\n".join(lines[side:-side]).lower()
+    place = position = 0
+    for start in _word_places(middle, most):
+        if start < position:
             continue  # in a line that was yielded
-        place += middle.count("\n", position, match.start())
-        yield place, lines[place]
-        found += 1
-        position = middle.find("\n", match.end()) + 1
-        if found >= most or not position:
+        place += middle.count("\n", position, start)
+        yield side + place, lines[side + place]
+        position = middle.find("\n", start) + 1
+        if not position:
             break
         place += 1
-    for back in range(side, 0, -1):
-        yield len(lines) - back, lines[-back]
+    yield from ((len(lines) - back, lines[-back]) for back in range(side, 0, -1))
+
+
+def _word_places(text: str, most: int) -> list[int]:
+    """Return where the words stand in a text in lower case, in order; of each the first ones."""
+    places: list[int] = []
+    for word in _WORDS:
+        start, count = text.find(word), 0
+        while start >= 0 and count < most:
+            places.append(start)
+            count += 1
+            start = text.find(word, start + 1)
+    return sorted(places)
 
 
 def _place_in_file(line: str) -> ErrorMatch | None:
