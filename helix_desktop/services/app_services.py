@@ -25,6 +25,7 @@ from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.model_spec import LearnedWindow
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
@@ -97,7 +98,11 @@ class AppServices:
         self.secrets = SecretStore(environ)
         self.counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
         self.models = ModelService(
-            lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
+            lambda: self.settings,
+            self.secrets,
+            demo_pause_s,
+            response_timeout_s=response_timeout_s,
+            save_learned=self._save_learned_window,
         )
         self.tools = ToolService(data_dir, self.registry, self.counter.count)
         self.git = GitCheckouts(self.registry, self.tools.environment)
@@ -130,6 +135,18 @@ class AppServices:
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)
         await self._settings_file.save(settings)
+
+    async def _save_learned_window(self, provider_name: str, model: str, learned: LearnedWindow) -> None:
+        """Save the window that a model's error said: its models know it already."""
+        provider = self.settings.provider(provider_name)
+        if provider is None:
+            return
+        entry = msgspec.structs.replace(provider.entry(model), learned=learned)
+        self.settings = self.settings.with_provider(provider.with_entry(entry))
+        try:
+            await self._settings_file.save(self.settings)
+        except HelixError as error:
+            log.warning("a learned context window holds for this run only: %s", error)
 
     @property
     def open_workspaces(self) -> dict[str, OpenWorkspace]:

@@ -569,6 +569,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>Choose a model with a larger context window, or ask for smaller parts.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>Choose a model with a larger context window, or start a new session.</source>
             <translation type="unfinished" />
@@ -657,6 +662,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/unused_summaries.py" />
             <source>Free up disk space. The cost is saved with the next change of the conversation.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>In {count} steps in a row, what was read left the context ({window} tokens) before the answer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -761,6 +771,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>It was canceled, or its cost wasn't approved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>It was left out, and the turn continues.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1085,6 +1100,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The side question is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The turn stopped: {model} can't hold what the agent reads.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4820,6 +4840,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Compact the conversation, or choose a model with a larger context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Compact up to here…</source>
             <translation type="unfinished" />
@@ -4832,6 +4857,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Continue, or raise the output limit at the server.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4896,13 +4926,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Cut off by the provider's content filter</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Cut off: the answer reached the limit of tokens for one answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Cut off: the context window is full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Cut off: the server couldn't read the model's tool call</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5250,6 +5290,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Paused by the provider before the answer was complete</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Pin in context</source>
             <translation type="unfinished" />
@@ -5342,6 +5387,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Removed to fit the context window. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Rephrase the message, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5463,6 +5513,16 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Send preview</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Send the message again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Send “continue” to resume.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -5610,6 +5670,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Stopped: the model refused to continue</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
             <source>Stopped: {reason}</source>
             <translation type="unfinished" />
@@ -5631,6 +5696,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>The MCP server {server} isn't running. {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>The MCP server {server} wasn't running in this turn.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>The agent chose this form.</source>
             <translation type="unfinished" />
@@ -5648,6 +5723,16 @@
         <message>
             <location filename="../../helix_desktop/words/instructions.py" />
             <source>The beginning of {file} sent to the agent · {tokens}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>The context window of {model} is {window} tokens, not {believed}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>The model wrote a tool call as text, so nothing ran</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5734,8 +5819,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>To use another size, reset or enter it in Settings → Providers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Tool {call}: {states}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Turn tool calling on at the model's server, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7281,6 +7376,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>The tool {tool} of the MCP server {server} is left out: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>The turn failed.</source>
             <translation type="unfinished" />
@@ -7353,6 +7453,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>Verifying the file history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>Waiting for MCP servers: {names}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8672,6 +8777,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>{verified} verified, {damaged} damaged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>{what}. {fix}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -11503,13 +11613,33 @@
     <context>
         <name>Guide</name>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A NUL in a text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A byte order mark in an ignore file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A change is sent with your next message. Earlier versions stay in the conversation.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A command prints very much</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>A fact leaves the context when a later one says that it's done or over. It stays in the timeline.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A file isn't plain UTF-8</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11520,6 +11650,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A file that you mention is attached when you send the message, as it is then. A line below the message says which files are attached, and which don't exist.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A line below the answer says so. {command} ends with exit code {code}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11538,6 +11673,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A model's server refuses a request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A name with a line feed, or that isn't UTF-8</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>A new output over {tokens} tokens is shown to the model as a preview or an extract. Later, the outputs of older steps are replaced by markers.</source>
             <translation type="unfinished" />
@@ -11548,8 +11693,48 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A result without content, or of an unknown kind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>A revert is a change like any other. You can undo it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A schema with wrong keywords</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A search names the file as a binary file that matches, without its lines.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call in pieces: of its name, with new ids</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call that its server couldn't read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call without a name</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call written as text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool that can't be used</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11573,13 +11758,53 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>After two such steps in a row the turn stops and says so.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>All of it. Messages, outputs, edits and every change to the context stay in the workspace's data until you remove them. Nothing is deleted to make room in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An MCP server breaks the protocol</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An answer isn't whole</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An error in the middle of an answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An error without a text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>An output is replaced by a marker. The whole output stays in the cache.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Another encoding that nothing names</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Another encoding, with a mark or a declaration</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11595,6 +11820,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Built-in commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Bytes that aren't UTF-8, half a character</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11638,13 +11868,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Content is cached until the request fits, and it is sent again. A window that the error names is kept for that model; “Reset” in its settings removes it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Context policy</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Credit or quota used up</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Cut off, filtered, refused, paused, context full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Edits in ASCII work. Others are refused: a file never gets two encodings.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11733,8 +11983,48 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It ends at its start, or hangs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is named with the last line that it printed. The turn goes ahead without its tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is read, and every edit stays in that encoding. A character that it lacks is refused.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is shown as thinking, and sent back as it came.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is shown in the server's words, without a status that it didn't send.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is skipped, as git does.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is written with codes such as {code}, which every tool takes too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Keyboard shortcuts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Known edge cases</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11760,6 +12050,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Nothing runs, and a line says so. Turn tool calling on at the model's server.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11790,6 +12085,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>On the command line, “{command}” lists, compares, reverts and redoes changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Only that tool is left out; Settings → MCP servers says why.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11868,6 +12168,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The answer is asked for once more. Then the turn ends with the server's word for it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The call fails at once, with the error's code and data.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The chat always shows all messages, including summarized ones.</source>
             <translation type="unfinished" />
@@ -11893,6 +12203,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The model gets an error for it; the other calls run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The output is stored, and the model gets a preview. Of more than 4 million characters the tokens are estimated from a sample.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>The page Changes lists the files of a session by turn or by file, with their diffs.</source>
             <translation type="unfinished" />
@@ -11903,8 +12223,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The pieces are put together to one call.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The policy decides when something is cached, noted or summarized.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The request is made smaller this once. Nothing is kept of the limit.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11913,8 +12243,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The turn ends at once. Other failures are tried again for ten minutes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The turn ends with that reason. Choose a model that can call tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The workspace: {files}; those in other folders when the agent first works there. In a folder that you don't trust they aren't read, nor through a link that leads out of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>They are shown as {sign}; the rest stays.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Thinking between tags in the text</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11925,6 +12275,21 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>To undo changes to files, open Changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Too long for a limit per minute or day</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Too long for the context window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Tools, in a model that has none</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11968,6 +12333,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What JSON Schema doesn't allow is left out before a model's server sees it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What can be read is kept: structured content and unknown blocks as JSON.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>What can't be undone</source>
             <translation type="unfinished" />
@@ -11993,8 +12368,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>What servers and files do wrong, and what Helix Desktop does then.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>What the agent reads first</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What the agent reads leaves again before the model sees it</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12060,6 +12445,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Write messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>You are asked to send without it. Without a window it is left out, and a line says so.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13442,6 +13832,14 @@
         <name>MCP</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>%n MCP servers aren't running: {names}.</source>
+            <translation>
+                <numerusform>The MCP server {names} isn't running.</numerusform>
+                <numerusform>%n MCP servers aren't running: {names}.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>%n MCP servers can't start, since their secrets are missing: {names}.</source>
             <translation>
                 <numerusform>The MCP server {names} can't start: its secret is missing.</numerusform>
@@ -13490,6 +13888,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>Another server is now named {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/exposed_tool.py" />
+            <source>Another tool of the server has its name.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13583,11 +13986,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/mcp/client/session.py" />
-            <source>In {place}: {fault}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>Install it, or enter its full path.</source>
             <translation type="unfinished" />
@@ -13608,6 +14006,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>It is still being started.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>It isn't installed, isn't executable or isn't in PATH.</source>
             <translation type="unfinished" />
@@ -13620,6 +14023,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
             <source>It sent an answer of over {count} MB.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>It sent something else than the protocol has in {place}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13920,6 +14328,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>Use its streamable HTTP address, which often ends in /mcp.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/session.py" />
+            <source>What it sends in {place} is something else.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14663,11 +15076,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
-            <source>A tool call from {provider} has no name.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>API keys are never sent on to another address.</source>
             <translation type="unfinished" />
@@ -14688,7 +15096,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Check that the base URL is for a chat model, and check the API type.</source>
             <translation type="unfinished" />
         </message>
@@ -14729,6 +15137,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Choose a model that can, or turn tool calling on at its server.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -14740,11 +15153,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Compact the conversation, raise the limit there, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Correct what the server names, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Empty response from {provider}.</source>
             <translation type="unfinished" />
         </message>
@@ -14794,7 +15212,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>It ended without text or a tool call.</source>
             <translation type="unfinished" />
         </message>
@@ -14804,7 +15222,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>It was blocked before the first word.</source>
             <translation type="unfinished" />
         </message>
@@ -14854,7 +15272,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Raise it there, wait until it is renewed, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Raise the server's output limit, or choose a model with a larger context window.</source>
             <translation type="unfinished" />
         </message>
@@ -14864,12 +15287,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Rephrase the message, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Send the message again, or choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -14891,6 +15314,11 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The account at {provider} has no credit left.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
+            <source>The answer ended with “{reason}”.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14959,18 +15387,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
-            <source>The model or its server can't call tools correctly.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>The output limit was used up before the first word.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/providers/http.py" />
             <source>The proxy settings of this system can't be used ({detail}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The quota at {provider} is used up.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14984,6 +15412,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The request exceeds what {provider} accepts at a time.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/anthropic/response.py" />
             <source>The request leaves {provider} no room to answer.</source>
             <translation type="unfinished" />
@@ -14994,7 +15427,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>The response has no {field} field.</source>
             <translation type="unfinished" />
         </message>
@@ -15016,6 +15449,11 @@
         <message>
             <location filename="../../helix_desktop/providers/retry.py" />
             <source>The server asks to wait {duration}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
+            <source>The server ended it with “{reason}”.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15072,7 +15510,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Try again. If it happens again, check the model's context window on the server.</source>
             <translation type="unfinished" />
         </message>
@@ -15127,6 +15565,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>{model} can't call tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/request_extras.py" />
             <source>{name} isn't a header name: use letters, digits and hyphens.</source>
             <translation type="unfinished" />
@@ -15142,13 +15585,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>{provider} blocked the response (content filter).</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>{provider} couldn't answer ({status}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
+            <source>{provider} couldn't read the model's tool call.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15174,6 +15622,16 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>{provider} rejected the request ({status}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>{provider} rejected the request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>{provider} reports an error in its answer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17711,6 +18169,11 @@
         <message>
             <location filename="../../helix_desktop/config/keychain.py" />
             <source>its item {name} is incomplete; delete it, then enter the keys again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/settings.py" />
+            <source>learned from the server's error: {message}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23532,6 +23995,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/view.py" />
             <source>Timeline</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>To use another size, reset or enter it in Settings → Providers.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">

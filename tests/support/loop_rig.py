@@ -254,8 +254,12 @@ class LogLengthRecorder:
     """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
 
     def __init__(self, model: StreamedModel, rig: LoopRig) -> None:
-        self.info = model.info
         self._model, self._rig = model, rig
+
+    @property
+    def info(self) -> ModelInfo:
+        """The model's limits as they are known now."""
+        return self._model.info
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream from the model."""

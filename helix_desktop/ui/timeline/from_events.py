@@ -15,7 +15,7 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
+from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -54,6 +54,7 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.form_cards import form_card
+from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer
@@ -233,6 +234,9 @@ class _CardReducer:
             case EffortRefused() as effort:
                 fix = tr("Choose another effort in the model menu, or leave it to the provider.")
                 return FailureCard(seq, at, effort_refused_text(effort), effort.reason, fix=fix)
+            case WindowLearned(reason=reason) as learned:
+                fix = tr("To use another size, reset or enter it in Settings → Providers.")
+                return FailureCard(seq, at, window_learned_text(learned), reason, fix=fix)
         return None
 
     def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
