@@ -8803,6 +8803,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Add</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>As far as possible</source>
             <translation type="unfinished" />
@@ -8887,6 +8892,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>No differences</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Not in the text: “{rule}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23705,6 +23715,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Not chosen in time</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Not in the text, added below it</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -86,7 +86,7 @@ def render_fold_note(
     Of the present `todo_list`, if it is in one of the messages, what is left to do stands at the end.
     """
     lines = [*note_lines(items), *_todo_lines(todo_list), *_mode_lines(items)]
-    return "\n".join([_header("Earlier steps", index, entries, digits), *lines])
+    return "\n".join([_header("Earlier steps", index, entries, digits, items), *lines])
 
 
 def render_condensed_note(
@@ -110,7 +110,7 @@ def render_condensed_note(
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
-    header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
+    header = _header("Earlier steps, in brief", index, entries, policy.handle_digits, items)
     ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]
     parts = [header, *(line for _, line in sorted(lines.items())), *ends]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
@@ -194,8 +194,11 @@ def render_truncation_note(
     return "\n".join([header, *(line for _, line in sorted(lines.items())), *ends])
 
 
-def _header(what: str, index: str, entries: int, digits: int) -> str:
-    return f"{TITLE} {what}, for reference; {pluralize(entries, 'output')} in {bare_marker(index, digits)}"
+def _header(what: str, index: str, entries: int, digits: int, items: Sequence[LogItem] = ()) -> str:
+    """Return the first line of a note: what it stands for, and which entries its index covers."""
+    covers = f", covers e{items[0].seq}-e{items[-1].seq}" if items else ""
+    outputs = pluralize(entries, "output")
+    return f"{TITLE} {what}, for reference; {outputs} in {bare_marker(index, digits)}{covers}"
 
 
 def note_lines(items: Iterable[LogItem]) -> list[str]:

@@ -61,7 +61,7 @@ from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import chosen_form_text, excluded_text, pin_text
-from helix_desktop.words.summary_coverage import added_text, coverage_text
+from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -354,8 +354,7 @@ class _CardReducer:
             refused=event.refused,
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
-            coverage=coverage_text(event.coverage),
-            missing=added_text(event.coverage),
+            missing=missing_rules_text(event.coverage),
         )
 
 
@@ -392,8 +391,7 @@ def _handover(
         origin=event.origin,
         origin_title=event.origin_title,
         quotes=tuple(quote.text for quote in event.quotes),
-        coverage=coverage_text(event.coverage),
-        missing=added_text(event.coverage),
+        missing=missing_rules_text(event.coverage),
         is_revision=bool(event.revises),
     )
 

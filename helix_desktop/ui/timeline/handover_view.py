@@ -97,7 +97,7 @@ class HandoverView(Card):
         self._gist = self._summary()
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage:
+        if card.coverage or card.missing.lines:
             self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)

@@ -363,3 +363,46 @@ def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_the
         section.bullets for section in extractive_handover(items, None) if section.title == "User Preferences"
     ]
     assert [bullet.text for bullet in preferences] == [decision]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "line", "is_named"),
+    [
+        (
+            "Use tabs and don't use spaces in all source files.",
+            "Source files are indented with tabs, not spaces [e2]",
+            True,
+        ),
+        ("Please always run the linters before committing.", "Linters run before each commit [e2]", True),
+        ("Keep every answer below 200 words.", "Answers stay below 200 words [e2]", True),
+        ("Keep every answer below 200 words.", "Answers stay below 100 words [e2]", False),
+        ("Keep every answer below 200 words.", "The answer names the words of the log [e3]", False),
+        ("Never push to main without a review.", "Pushes go to main after a review [e2]", False),
+        ("Don't touch src/legacy.py.", "The file src/legacy.py is not to be touched [e2]", True),
+        ("Don't touch src/legacy.py.", "Nothing else is to be touched [e2]", False),
+    ],
+)
+def test_an_instruction_in_other_words_is_named_with_its_numbers_names_and_no(
+    instruction: str, line: str, is_named: bool
+) -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message(instruction)
+    facts = covered_facts(simulator.transcript.messages.items)
+    checked = check_summary_coverage(facts, f"## User Preferences\n- {line}", 2_000)
+    (kind,) = [kind for kind in checked if kind.kind == "instructions"]
+    assert (kind.total, kind.named) == (1, int(is_named))
+
+
+def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Why is it slow?")
+    simulator.step("The import is slow because each row opens a connection of its own.", 0)
+    facts = covered_facts(simulator.transcript.messages.items)
+    for line, named in (
+        ("Slow import: a connection is opened for each row [e3]", 1),
+        ("A slow import was looked at [e3]", 0),
+    ):
+        (kind,) = [
+            kind for kind in check_summary_coverage(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
+        ]
+        assert kind.named == named, line
