@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -11,6 +11,7 @@ from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.window.background_job import BackgroundJob
+from helix_desktop.agent.window.checkpoints import Checkpoints
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.agent.window.handovers import Handovers
@@ -41,10 +42,12 @@ class ContextManager:
         runtime: SessionRuntime,
         budget: SessionBudget | None = None,
         approvals: SpendApprovals | None = None,
+        may_start: Callable[[], bool] = lambda: True,
+        stays_open: bool = True,
     ) -> None:
         """With a `budget`, work that needs a model does not start on its own once the budget is spent.
 
-        With `approvals`, expensive work asks for approval first.
+        With `approvals`, expensive work asks for approval first. For checkpoints see `Checkpoints`.
         """
         self._runtime = runtime
         self.rewriter = WindowRewriter(runtime)
@@ -54,6 +57,11 @@ class ContextManager:
         observation_job = BackgroundJob(runtime, "observations", budget, approvals)
         self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
         self.observations = Observations(runtime, self.rewriter, observer, observation_job)
+        checkpoint_job = BackgroundJob(runtime, "checkpoint", budget)
+        self.checkpoints = Checkpoints(
+            runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
+        )
+        self.checkpoints.on_done = self._after_checkpoint
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
         self._validator = request_validation.RequestValidator()
 
@@ -81,6 +89,7 @@ class ContextManager:
         if policy.enabled and (not gauge.fits or (gauge.pressure == "panic" and not is_on_hold)):
             await self._make_room(int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
+        self.checkpoints.start_due()
         return gauge
 
     async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> Sequence[int] | None:
@@ -128,11 +137,33 @@ class ContextManager:
             return
         if not self.observations.are_pending:  # they may make room enough with the next request
             self._start_due_handover(refresh=True)
-        if not self.handovers.is_busy:
+        if not self.handovers.is_busy and not self.checkpoints.is_running:
             self.observations.start_due()
+        self.checkpoints.after_turn()
+
+    def catch_up(self) -> None:
+        """Start the checkpoint that came due while the session was closed, at once or when it is idle."""
+        self.checkpoints.after_turn()
+
+    def _is_calm(self) -> bool:
+        """Return True if nothing else is written, and the window is not under pressure: one at a time."""
+        is_writing = self.handovers.is_busy or self.observations.is_running
+        return not is_writing and self.rewriter.gauge().pressure == "none"
+
+    def _after_checkpoint(self) -> None:
+        """Start what had to wait for a checkpoint."""
+        if not self._runtime.transcript.turn_open:
+            self.after_turn()
 
     def _start_due_handover(self, refresh: bool = False) -> None:
-        """Start a handover that is due, unless observations make the room that it would."""
+        """Start a handover that is due, unless observations make the room that it would.
+
+        It waits for a checkpoint that is being written, and then begins with that; in panic there is no time.
+        """
+        if self.checkpoints.is_running:
+            if self.rewriter.gauge().pressure != "panic":
+                return
+            self.checkpoints.cancel()
         if self.handovers.is_busy or not self.observations.start_in_place_of_handover():
             self.handovers.start_due(refresh)
 
