@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import msgspec
+
 from helix_desktop.agent.models.model_wrapper import ModelWrapper
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports.model import Model
@@ -79,14 +81,22 @@ class SessionBudget:
         is_own_spent = self._limit_in(transcript).share(self._spent_in(transcript)) >= 1
         return is_own_spent or (parent is not None and parent.is_exhausted)
 
+    @property
+    def limits(self) -> tuple[Budget, ...]:
+        """The limits that are set, its own and its parent's."""
+        return tuple(limit for limit, _ in self._limits_and_spent())
+
+    def _limits_and_spent(self) -> list[tuple[Budget, Spending]]:
+        parent = self._parent()
+        limits = [(self.limit, self.spent)] + ([(parent.limit, parent.spent)] if parent is not None else [])
+        return [(limit, spent) for limit, spent in limits if limit != Budget()]
+
     def can_afford(self, estimate: CostEstimate) -> bool:
         """Return True if a limit is set, here or in the parent, and each remainder covers the estimate.
 
         A limit in US dollars covers nothing whose price is unknown.
         """
-        parent = self._parent()
-        limits = [(self.limit, self.spent)] + ([(parent.limit, parent.spent)] if parent is not None else [])
-        limits = [pair for pair in limits if pair[0].tokens or pair[0].cost]
+        limits = self._limits_and_spent()
         return bool(limits) and all(_covers(budget, spent, estimate) for budget, spent in limits)
 
     def require_available(self) -> None:
@@ -102,6 +112,16 @@ class SessionBudget:
                 _usage(parent.limit, parent.spent),
                 _HOW_TO_RAISE,
             )
+
+    def require_room(self, estimate: CostEstimate) -> None:
+        """Raise BudgetExhausted if the work would exceed what is left; an unknown price exceeds nothing."""
+        priced = msgspec.structs.replace(estimate, cost=estimate.cost or 0.0)
+        for limit, spent in self._limits_and_spent():
+            if not _covers(limit, spent, priced):
+                what = text(
+                    "Reading about {tokens} tokens would exceed the session budget.", tokens=estimate.tokens
+                )
+                raise BudgetExhausted(what, _usage(limit, spent), _HOW_TO_RAISE)
 
     async def ensure_available(self) -> None:
         """Record, once, that most of the budget is spent. Raises BudgetExhausted if all of it is."""

@@ -60,7 +60,7 @@ def create_conversation(
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
     is_unattended = is_subagent or services.is_unattended
     context_manager = ContextManager(
-        runtime, budget, spend_approvals, services.is_trusted, stays_open=not is_unattended
+        runtime, spend_approvals, services.is_trusted, stays_open=not is_unattended
     )
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
     engine = TurnEngine(

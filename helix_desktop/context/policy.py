@@ -27,10 +27,10 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
     observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
-    dollars; 0: as much as it takes. Background work that would read more than `ask_above` tokens, or half the
-    window, asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes
-    may keep `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is
-    written whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never.
+    dollars; 0: as much as it takes. Background work that would read more than `ask_above` tokens asks first;
+    0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may keep
+    `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
+    whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never.
     """
 
     profile: str = "balanced"
@@ -73,7 +73,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     panic_to: float = 0.70
     budget_tokens: int = 0
     budget_cost: float = 0.0
-    ask_above: int = 100_000
+    ask_above: int = 0
 
     def __post_init__(self) -> None:
         """Raise ValueError if the numbers cannot work together."""
@@ -98,10 +98,6 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             return None
         limits = {name: getattr(self, name) for name in ("budget_tokens", "budget_cost", "ask_above")}
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
-
-    def unattended_tokens(self, window_size: int) -> int:
-        """Return the tokens background work may read without asking in such a window; 0: unlimited."""
-        return min(self.ask_above, window_size // 2)
 
     def is_large(self, tokens: int, window_size: int) -> bool:
         """Return True if text of so many tokens enters such a window as a preview, unless it is asked for."""

@@ -88,11 +88,14 @@ class CostEstimate(msgspec.Struct, frozen=True):
 
 
 class SpendRequest(msgspec.Struct, frozen=True):
-    """Background work that waits for the user's approval, because it would read more than `limit` tokens."""
+    """Background work that waits for the user's approval, because it would read more than `limit` tokens.
+
+    0: because the user started it, and sees its price first.
+    """
 
     work: BackgroundWork
     estimate: CostEstimate
-    limit: int
+    limit: int = 0
 
 
 def estimate_cost(info: ModelInfo, input_tokens: int, output_tokens: int, calls: int = 1) -> CostEstimate:

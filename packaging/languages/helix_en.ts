@@ -820,6 +820,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/spend_approvals.py" />
             <location filename="../../helix_desktop/agent/window/observer.py" />
             <source>Older messages weren't noted.</source>
             <translation type="unfinished" />
@@ -862,6 +863,11 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>Raise the budget in the Session menu or with --budget-tokens and --budget-usd, then continue.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/budget.py" />
+            <source>Reading about {tokens} tokens would exceed the session budget.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -940,6 +946,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/spend_approvals.py" />
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>The conversation wasn't compacted.</source>
             <translation type="unfinished" />
@@ -11525,11 +11532,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>Background work asks you before it reads more than {tokens} tokens or half the context window.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Built-in commands</source>
             <translation type="unfinished" />
@@ -11567,6 +11569,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Choose “Start new session” there, or in the menu of a handover: the new session starts with it and can recall everything it covers. Both sessions are linked.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>Compacting and noting facts run without asking. Each counts toward the session budget, and the timeline shows what it read and cost. To be asked first: Settings → Context policy.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16925,6 +16932,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Model: {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Model: {model}. Background work may read {tokens} tokens without asking.</source>
             <translation type="unfinished" />
         </message>
@@ -19805,17 +19817,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Ask before background work reads more than</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>At least 2 are always kept.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>At once</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Background work asks above</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19867,7 +19879,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Compacting and noting facts ask before they read more than this, or more than half the context window. 0: they never ask.</source>
+            <source>Compacting and noting facts. 0: never asks; the session budget is the only limit.</source>
             <translation type="unfinished" />
         </message>
         <message>

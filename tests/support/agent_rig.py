@@ -57,11 +57,6 @@ SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_sav
 """Outputs go as early as they may."""
 
 
-def disable_spend_approval(policy: ContextPolicy) -> ContextPolicy:
-    """Return the policy without approvals of what background work may read."""
-    return msgspec.structs.replace(policy, ask_above=0)
-
-
 class SteppedClock:
     """Milliseconds that only a test moves on."""
 
@@ -230,8 +225,6 @@ class AgentRig(ConversationRig):
     delegate_tool_spec: ToolSpec | None = None
     instructions: InstructionSource | None = None
     counter: TokenCounter = WordCounter()
-    requires_spend_approval = False
-    """Whether background work that reads much asks first; windows as small as these would ask each time."""
 
     def __init__(
         self,
@@ -270,7 +263,7 @@ class AgentRig(ConversationRig):
         workspace = OpenWorkspace(
             "w",
             parts,
-            policy if self.requires_spend_approval else disable_spend_approval(policy),
+            policy,
             self.model,
             configured_models=self.configured_models,
         )

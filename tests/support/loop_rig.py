@@ -47,7 +47,7 @@ from helix_desktop.tools.workspace_tools import (
     create_workspace_tools,
     open_jail,
 )
-from tests.support.agent_rig import MemoryRules, disable_spend_approval
+from tests.support.agent_rig import MemoryRules
 from tests.support.conversation_rig import ConversationRig
 from tests.support.model_servers.chat_server import ChatServer, ReceivedRequest, Reply, Script
 from tests.support.model_servers.connect import connect_model
@@ -220,7 +220,7 @@ async def loop_rig(
         store = await LevelDbStore.open(folder / "store", WORKSPACE)
         rig = LoopRig(
             server,
-            _create_workspace(root, store, history, disable_spend_approval(policy or PROFILES["balanced"])),
+            _create_workspace(root, store, history, policy or PROFILES["balanced"]),
             store,
             root,
         )

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.registry import parse_description
-from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools, disable_spend_approval
+from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
     Script,
@@ -51,7 +51,7 @@ class DelegatingTools(ScriptedTools):
         arguments: dict[str, Any] = json.loads(call.arguments)
         title = str(arguments.get("title", ""))
         result = await self.conversation.subagents.run(
-            arguments["task"], self.policy and disable_spend_approval(self.policy), self.model, title, call.id
+            arguments["task"], self.policy, self.model, title, call.id
         )
         return result.output
 

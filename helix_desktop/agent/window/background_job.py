@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 
-from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.agent.spend_approvals import SpendApprovals
+from helix_desktop.agent.spend_approvals import SpendApprovals, over_budget_warning
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import BudgetExhausted, HelixError
 
 
 class BackgroundJob:
@@ -20,22 +19,16 @@ class BackgroundJob:
         self,
         runtime: SessionRuntime,
         work: BackgroundWork,
-        budget: SessionBudget | None = None,
         approvals: SpendApprovals | None = None,
     ) -> None:
-        """With a `budget`, none starts on its own once that is spent; with `approvals` it asks first."""
-        self._runtime, self._work, self._budget, self._approvals = runtime, work, budget, approvals
+        """With `approvals` it keeps to the session's budget, and asks first where the policy says so."""
+        self._runtime, self._work, self._approvals = runtime, work, approvals
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_running(self) -> bool:
         """True while it runs."""
         return self._task is not None and not self._task.done()
-
-    @property
-    def is_budget_exhausted(self) -> bool:
-        """True if the session's budget is spent."""
-        return self._budget is not None and self._budget.is_exhausted
 
     @property
     def is_asking(self) -> bool:
@@ -49,9 +42,14 @@ class BackgroundJob:
         return self._approvals is not None and self._approvals.is_blocked(self._work, subject, size, refresh)
 
     def require_approval(self, estimate: CostEstimate) -> None:
-        """Raise SpendNotApproved while it may not start."""
+        """Raise SpendNotApproved while it may not start, BudgetExhausted if the budget has no room for it."""
         if self._approvals is not None:
             self._approvals.check(self._work, estimate)
+
+    def require_confirmation(self, estimate: CostEstimate) -> None:
+        """Raise SpendNotApproved until the user, who started it, has seen its price."""
+        if self._approvals is not None:
+            self._approvals.confirm(self._work, estimate)
 
     def answer_request(self, allowed: bool) -> bool:
         """Apply the user's answer to its spend request. Return True if one was open."""
@@ -71,6 +69,8 @@ class BackgroundJob:
     async def _run(self, work: Callable[[], Awaitable[bool]]) -> None:
         try:
             await work()
+        except BudgetExhausted as error:
+            self._runtime.session.publish(over_budget_warning(self._work, error))
         except HelixError as error:
             self._runtime.session.publish(ErrorRaised.from_error(error))
 

@@ -7,10 +7,11 @@ import logging
 from collections.abc import Callable
 
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.spend_approvals import SpendNotApproved
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.context.rewrites import planner
-from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 
@@ -53,14 +54,20 @@ class Checkpoints:
     def start_due(self, is_idle: bool = False) -> None:
         """Begin the checkpoint that is due, if there is one and nothing stands against it."""
         runtime = self._runtime
-        if self.is_running or self._job.is_budget_exhausted or runtime.model_choice.pending:
+        if self.is_running or runtime.model_choice.pending:
             return
         now = runtime.clock()
         waited = now - self._failed_at_ms
         if self._failures and 0 <= waited < planner.backoff_ms(runtime.policy, self._failures):
             return
         upto = planner.checkpoint_due(runtime.transcript, runtime.policy, now, is_idle)
-        if upto and self._failures < planner.BREAKER_FAILURES and self._may_start():
+        newest = planner.newest_summary(runtime.transcript)
+        if (
+            upto
+            and self._failures < planner.BREAKER_FAILURES
+            and self._may_start()
+            and not self._job.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
+        ):
             self._is_ending = False
             self._job.start(lambda: self._write(upto))
 
@@ -83,10 +90,10 @@ class Checkpoints:
         newest = planner.newest_summary(transcript)
         history = transcript.messages.full_tokens_after(newest[1].upto if newest is not None else 0)
         try:
-            handover, read = await self._compactor.prepare(upto)
-        except CompactionRefused as error:
+            handover, read = await self._compactor.prepare(upto, self._approve)
+        except (CompactionRefused, SpendNotApproved) as error:
             self._failures, self._failed_at_ms = self._failures + 1, self._runtime.clock()
-            log.info("a checkpoint was not written: %s %s", error.what, error.why)
+            log.info("a checkpoint was not written: %s", error)
             await self._compactor.unused.record(self._compactor.spent)
             return False
         self._failures = 0
@@ -100,6 +107,13 @@ class Checkpoints:
         self._is_ending = True
         self.on_done()
         return True
+
+    def _approve(self, estimate: CostEstimate) -> None:
+        """Keep to the budget. No one is asked about a checkpoint: one over the limit is not written."""
+        limit = self._runtime.policy.ask_above
+        if limit and estimate.tokens > limit and not estimate.demo:
+            raise SpendNotApproved
+        self._job.require_approval(estimate)
 
     def cancel(self) -> None:
         """Cancel the one that is written."""

@@ -214,11 +214,12 @@ class Compactor:
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await checked_handover(self._runtime, edited, await asyncio.to_thread(covered_facts, covered))
 
-    async def prepare(self, upto: int) -> tuple[HandoverMade, int]:
+    async def prepare(self, upto: int, approve: ApproveSpending) -> tuple[HandoverMade, int]:
         """Write a checkpoint of everything up to an event; return it with the tokens that it read.
 
-        Raises CompactionRefused if no model can.
+        Raises CompactionRefused if no model can, and what `approve` raises.
         """
+        self._approve = approve
         started_at_ms, self._summarizer.spent, self._estimate = self._runtime.clock(), Spending(), None
         source_input = self._read_input(CutPoint(upto, 0, 0, 0), is_update=True, is_short=True)
         try:

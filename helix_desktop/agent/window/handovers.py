@@ -67,7 +67,7 @@ class Handovers:
 
         With `refresh`, the figures of an open spend request for it are updated.
         """
-        if self.is_busy or self._job.is_budget_exhausted:
+        if self.is_busy:
             return
         policy, transcript = self._runtime.policy, self._runtime.transcript
         gauge = self._rewriter.gauge()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.window.background_job import BackgroundJob
@@ -40,24 +39,23 @@ class ContextManager:
     def __init__(
         self,
         runtime: SessionRuntime,
-        budget: SessionBudget | None = None,
         approvals: SpendApprovals | None = None,
         may_start: Callable[[], bool] = lambda: True,
         stays_open: bool = True,
     ) -> None:
-        """With a `budget`, work that needs a model does not start on its own once the budget is spent.
+        """With `approvals`, background work keeps to the budget, and asks first where the policy says so.
 
-        With `approvals`, expensive work asks for approval first. For checkpoints see `Checkpoints`.
+        For the others see `Checkpoints`.
         """
         self._runtime = runtime
         self.rewriter = WindowRewriter(runtime)
         self.early_rewrites = EarlyRewrites(runtime, self.rewriter)
         compactor, observer = Compactor(runtime), Observer(runtime, self.rewriter)
-        handover_job = BackgroundJob(runtime, "handover", budget, approvals)
-        observation_job = BackgroundJob(runtime, "observations", budget, approvals)
+        handover_job = BackgroundJob(runtime, "handover", approvals)
+        observation_job = BackgroundJob(runtime, "observations", approvals)
         self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
         self.observations = Observations(runtime, self.rewriter, observer, observation_job)
-        checkpoint_job = BackgroundJob(runtime, "checkpoint", budget)
+        checkpoint_job = BackgroundJob(runtime, "checkpoint", approvals)
         self.checkpoints = Checkpoints(
             runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
         )

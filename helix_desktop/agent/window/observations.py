@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.spend_approvals import ApproveSpending, approve_any
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.observer import Observer
 from helix_desktop.agent.window.rewriter import WindowRewriter
@@ -27,13 +28,11 @@ class Observations:
 
     def start_due(self) -> None:
         """Start the due observations, if there are any and none are written."""
-        if self._job.is_budget_exhausted:
-            return
         event_range = self._observer.find_due()
         if event_range is not None and not self._job.is_blocked(
             (event_range.after, event_range.replaces), event_range.tokens, refresh=True
         ):
-            self._start(event_range, is_manual=False)
+            self._start(event_range, False, self._job.require_approval)
 
     def start_in_place_of_handover(self) -> bool:
         """Start the observations that make a due handover unnecessary. Return True if some are written.
@@ -43,13 +42,13 @@ class Observations:
         gauge = self._rewriter.gauge()
         if gauge.pressure != "compact":
             return False
-        if not (self._job.is_running or self._job.is_budget_exhausted):
+        if not self._job.is_running:
             transcript, policy = self._runtime.transcript, self._runtime.policy
             event_range = planner.observation_relief(transcript, policy, gauge, self._runtime.clock())
             if event_range is not None and not self._job.is_blocked(
                 (event_range.after, event_range.replaces), event_range.tokens, refresh=False
             ):
-                self._start(event_range, is_manual=False)
+                self._start(event_range, False, self._job.require_approval)
         return self._job.is_running
 
     @property
@@ -64,10 +63,11 @@ class Observations:
             self._runtime.policy.observe_at and observation.pending_observations(self._runtime.transcript)
         )
 
-    def start(self) -> None:
+    def start(self, is_price_shown: bool = False) -> None:
         """Start manual observations: distill what is older than the newest turn, and place the result.
 
-        If everything is observed, refine the observations; if some are pending, place them. Raises
+        With `is_price_shown`, a spend request shows what it costs first. If everything is observed, refine
+        the observations; if some are pending, place them. Raises
         CompactionRefused if there is nothing to observe or observations are running, ModelNotChosen.
         """
         self._runtime.model_choice.require()
@@ -83,20 +83,23 @@ class Observations:
                 text("Only the newest complete turn is left, which stays in full."),
                 text("Send another message first."),
             )
-        self._start(event_range, is_manual=True)
+        self._start(event_range, True, self._job.require_confirmation if is_price_shown else approve_any)
 
-    def _start(self, event_range: EventRange | None, is_manual: bool) -> None:
+    def _start(self, event_range: EventRange | None, is_manual: bool, approve: ApproveSpending) -> None:
         if not self._job.is_running:
             self._is_manual = is_manual
-            self._job.start(lambda: self._observer.run(event_range, is_manual, self._job.require_approval))
+            self._job.start(lambda: self._observer.run(event_range, is_manual, approve))
 
     def answer_request(self, reply: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open."""
         if not self._job.answer_request(reply == "allow") or reply == "refuse":
             return
-        event_range = self._observer.find_possible() if self._is_manual else self._observer.find_due()
+        if self._is_manual:
+            event_range, approve = self._observer.find_possible(), self._job.require_confirmation
+        else:
+            event_range, approve = self._observer.find_due(), self._job.require_approval
         if event_range is not None:
-            self._start(event_range, self._is_manual)
+            self._start(event_range, self._is_manual, approve)
 
     def cancel(self) -> None:
         """Cancel the running observations; nothing changes."""

@@ -244,9 +244,9 @@ def policy_sections() -> tuple[GuideSection, ...]:
                 ),
                 tr("The inspector says under “What comes next” what changes when, what it saves and costs."),
                 tr(
-                    "Background work asks you before it reads more than {tokens} tokens or half the context "
-                    "window.",
-                    tokens=format_integer(policy.ask_above),
+                    "Compacting and noting facts run without asking. Each counts toward the session budget, "
+                    "and the timeline shows what it read and cost. To be asked first: Settings → Context "
+                    "policy."
                 ),
             ),
         ),

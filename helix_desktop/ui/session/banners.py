@@ -126,10 +126,15 @@ class SessionBanners(QObject):
 def spend_banner(request: SpendRequest) -> Banner:
     """Return the question about some work: what it takes, why it is asked, and what happens without it."""
     estimate, refuse = request.estimate, BannerAction("refuse", tr("Not now"))
-    why = tr(
-        "Model: {model}. Background work may read {tokens} tokens without asking.",
-        model=model_name(estimate.model, estimate.demo),
-        tokens=format_tokens(request.limit),
+    model = model_name(estimate.model, estimate.demo)
+    why = (
+        tr(
+            "Model: {model}. Background work may read {tokens} tokens without asking.",
+            model=model,
+            tokens=format_tokens(request.limit),
+        )
+        if request.limit
+        else tr("Model: {model}.", model=model)
     )
     actions: tuple[BannerAction, ...]
     if request.work == "handover":

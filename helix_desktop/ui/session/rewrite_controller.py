@@ -96,8 +96,8 @@ class RewriteController(QObject):
         self._with_conversation(redo)
 
     def observe(self) -> None:
-        """Have older messages observed now, or what waits put in place; the timeline shows how far it is."""
-        self._with_conversation(lambda conversation: conversation.observations.start())
+        """Have older messages observed, its price first, or put in place what waits."""
+        self._with_conversation(lambda conversation: conversation.observations.start(is_price_shown=True))
 
     def compact(self) -> None:
         """Open the dialog of a handover, once."""

@@ -149,7 +149,7 @@ def test_live_and_replay_send_the_same(name: str, policy: ContextPolicy, steps: 
     """Every request of one session is the same byte for byte, whoever runs it."""
     messages = recording(7, steps)
     # A replay always takes the preview, and asks no model.
-    policy = msgspec.structs.replace(policy, ask_above=0, intake_ask=False)
+    policy = msgspec.structs.replace(policy, intake_ask=False)
     sent, replayer = replayed(messages, policy)
     try:
         with asyncio.Runner() as runner:

@@ -142,7 +142,7 @@ async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None
         assert child.id not in {session.id for session in await workspace.sessions()}
         opened = await workspace.open_session(child.id)
         assert opened.session.transcript.parent == parent
-        policy = {"profile": "lean", "ask_above": 0}
+        policy = {"profile": "lean"}
         assert opened.session.log[0].event == SessionStarted("New session", parent, "call_0", policy=policy)
         ended = opened.session.log[-1].event
         assert isinstance(ended, TurnEnded)

@@ -454,6 +454,13 @@ async def _check_editing_undone(rig: WindowRig) -> None:
     await until(lambda: rewrites.edit_presenter is None, "closed")
 
 
+async def approve_notes(rig: WindowRig) -> None:
+    """Answer the question that shows the price of notes that the user asked for."""
+    await until(lambda: "Note older messages?" in rig.banner_text(), "the price")
+    assert "tokens · price unknown" in rig.banner_text()
+    press(rig.window.banners, "spend-observations:allow")
+
+
 async def test_older_messages_are_observed_on_request_and_a_refused_text_is_tried_again(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -467,6 +474,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         rig.window.commands.observe_now.trigger()
+        await approve_notes(rig)
         await until(lambda: rig.events(ObservationsFailed), "the refusal")
         (failed,) = rig.events(ObservationsFailed)
         assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, model.observed)
@@ -478,6 +486,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         before = rig.conversation.window.measure()[0]
         model.observed = OBSERVED
         press_action(rig.chat.view, notice, "observe_again")
+        await approve_notes(rig)
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
         await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
 

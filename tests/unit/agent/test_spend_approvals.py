@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
 
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import CompactionProgress, SpendDecided, SpendRequestsChanged
+from helix_desktop.agent.ports.permissions import Approver
+from helix_desktop.agent.session_updates import (
+    CompactionProgress,
+    ErrorRaised,
+    SpendDecided,
+    SpendRequestsChanged,
+)
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, ObservationsMade
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.messages import ModelInfo, ModelResponse
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import NO_SWEEP
 from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
-from tests.support.scripted_model import ScriptedModel, thinking_script
+from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, thinking_script
 
 PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
 UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
 ASKING = msgspec.structs.replace(NO_SWEEP, ask_above=1_000)
 
 
-class SpendRig(AgentRig):
-    """A session whose background work asks."""
-
-    requires_spend_approval = True
-
-
-async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = ASKING) -> SpendRig:
+async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = ASKING) -> AgentRig:
     """Start a session of two turns whose window passes 85 % in the second, which has so many steps."""
-    rig = SpendRig(ScriptedModel(thinking_script(6), info), policy)
+    rig = AgentRig(ScriptedModel(thinking_script(6), info), policy)
     await rig.begin()
     for remaining in (steps, 0):
         assert (await rig.conversation.run("Think.")).how == "done"
@@ -41,9 +41,9 @@ async def fill_window(info: ModelInfo = PRICED, steps: int = 6, policy: ContextP
     return rig
 
 
-async def unobserved_session(ask_above: int) -> SpendRig:
+async def unobserved_session(ask_above: int) -> AgentRig:
     """Return a session with more unobserved turns than its policy allows."""
-    rig = SpendRig(
+    rig = AgentRig(
         ScriptedModel(thinking_turn_script(), UNPRICED),
         msgspec.structs.replace(PLACE_AT_ONCE, ask_above=ask_above),
     )
@@ -147,20 +147,98 @@ async def test_an_imported_history_is_not_sent_without_approval() -> None:
     await conversation.close()
 
 
-@pytest.mark.parametrize(
-    ("change", "is_asked"),
-    [
-        (lambda policy: msgspec.structs.replace(policy, ask_above=0), False),
-        (lambda policy: msgspec.structs.replace(policy, ask_above=1), True),
-    ],
-)
-async def test_the_policy_sets_the_limit(
-    change: Callable[[ContextPolicy], ContextPolicy], is_asked: bool
-) -> None:
-    """0 disables the questions."""
-    rig = await fill_window(policy=change(ASKING))
+@pytest.mark.parametrize(("ask_above", "is_asked"), [(0, False), (1, True), (7_900, False)])
+async def test_the_policy_sets_the_limit(ask_above: int, is_asked: bool) -> None:
+    """0 disables the questions; a limit counts as it was saved, also above half the window."""
+    rig = await fill_window(policy=msgspec.structs.replace(ASKING, ask_above=ask_above))
     assert bool(rig.conversation.spend_requests) is is_asked
     assert bool(rig.model.summary_requests) is not is_asked
+
+
+def test_no_profile_asks() -> None:
+    assert {policy.ask_above for policy in PROFILES.values()} == {0}
+
+
+@pytest.mark.parametrize("approver", [None, FixedApprover("deny")], ids=["in the app", "headless"])
+async def test_a_budget_without_room_stops_background_work_and_says_so(approver: Approver | None) -> None:
+    """Once for the same history; with a larger budget it goes on."""
+    rig = AgentRig(ScriptedModel(thinking_script(11), UNPRICED), NO_SWEEP, approver=approver)
+    await rig.begin()
+    await rig.conversation.run("Think.")
+    left = 3_000  # enough for another call, too little to read what the handover covers
+    await rig.conversation.budget.set_limit(Budget(tokens=rig.conversation.budget.spent.tokens + left))
+    answers = asyncio.Event()
+    rig.model.script = replies_in_order([answers, ModelResponse("An answer.")])
+    turn = asyncio.create_task(rig.conversation.run("Think. " * 60))  # noqa: TID251 - awaited below
+    await rig.wait_for_updates(ErrorRaised)
+    answers.set()
+    assert (await turn).how == "done"
+    await rig.wait_until_idle()
+    assert rig.model.summary_requests == []
+    (warning,) = rig.updates_of(ErrorRaised)
+    assert warning.is_warning
+    assert warning.what == "The conversation wasn't compacted."
+    assert "would exceed the session budget. Used: " in warning.why
+    assert "--budget-tokens" in warning.fix
+    assert warning.remedies == ("set_budget",)
+    await rig.conversation.budget.set_limit(Budget(tokens=10**6))
+    await rig.conversation.run("Go on.")
+    await rig.wait_until_idle()
+    assert rig.model.summary_requests
+    assert len(rig.updates_of(ErrorRaised)) == 1
+
+
+async def test_a_spent_budget_stops_background_work_and_says_so_once() -> None:
+    """The turn that spent it was complete: nothing else says why nothing is noted after it."""
+    policy = msgspec.structs.replace(PLACE_AT_ONCE, observe_at=0.0, observe_place_at=0.0)
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("word " * 600)), policy)
+    await rig.begin()
+    for _ in range(6):
+        await rig.conversation.run("Think. Never touch main.")
+    rig.workspace.policy = PLACE_AT_ONCE
+    await rig.conversation.budget.set_limit(Budget(tokens=rig.conversation.budget.spent.tokens + 1))
+    assert (await rig.conversation.run("And now?")).how == "done"
+    await rig.wait_until_idle()
+    assert (await rig.conversation.run("And now?")).cause == "budget"
+    (warning,) = rig.updates_of(ErrorRaised)
+    assert (warning.what, warning.is_warning) == ("Older messages weren't noted.", True)
+    assert warning.why.startswith("The session budget is used up. Used: ")
+    assert rig.model.observation_requests == []
+    await rig.conversation.budget.set_limit(Budget())
+    await rig.conversation.run("Go on.")
+    await rig.wait_until_idle()
+    assert len(rig.model.observation_requests) == 1
+
+
+async def test_a_budget_in_money_has_room_for_what_has_no_price() -> None:
+    """As for the steps themselves, which it does not stop either."""
+    rig = AgentRig(ScriptedModel(thinking_script(12), UNPRICED), NO_SWEEP)
+    await rig.begin()
+    await rig.conversation.budget.set_limit(Budget(cost=5.0))
+    await rig.conversation.run("Think.")
+    await rig.wait_until_idle()
+    assert rig.model.summary_requests
+    assert rig.updates_of(ErrorRaised) == []
+
+
+async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
+    """However little they read, and whatever the policy says: nothing is sent before the answer."""
+    rig = await unobserved_session(ask_above=10**6)
+    noted = len(rig.model.observation_requests)
+    rig.conversation.observations.start(is_price_shown=True)
+    await rig.wait_until_idle()
+    (request,) = rig.conversation.spend_requests
+    assert (request.work, request.limit) == ("observations", 0)
+    assert request.estimate.tokens > 0
+    rig.conversation.answer_spend_request("observations", "refuse")
+    await rig.wait_until_idle()
+    assert len(rig.model.observation_requests) == noted
+    rig.conversation.observations.start(is_price_shown=True)
+    await rig.wait_until_idle()
+    rig.conversation.answer_spend_request("observations", "allow")
+    await rig.wait_until_idle()
+    assert len(rig.model.observation_requests) == noted + 1
+    assert rig.conversation.spend_requests == ()
 
 
 async def test_the_demo_model_never_asks() -> None:
@@ -182,7 +260,7 @@ async def test_the_demo_model_never_asks() -> None:
 )
 async def test_in_a_headless_run_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
     """Work over the budget does not start, and the decision is reported once."""
-    rig = SpendRig(ScriptedModel(thinking_script(12), info), ASKING, approver=FixedApprover("deny"))
+    rig = AgentRig(ScriptedModel(thinking_script(12), info), ASKING, approver=FixedApprover("deny"))
     await rig.begin()
     if budget != Budget():
         await rig.conversation.budget.set_limit(budget)

@@ -261,7 +261,6 @@ def _budget(policy: ContextPolicy) -> PolicyGroup:
               step=1_000_000),
         field("budget_cost", tr("Cost in US dollars"), "$",
               tr("0: no limit. Only models with known prices count."), maximum=10**6),
-        field("ask_above", tr("Background work asks above"), tokens,
-              tr("Compacting and noting facts ask before they read more than this, or more than half the "
-                 "context window. 0: they never ask.")),
+        field("ask_above", tr("Ask before background work reads more than"), tokens,
+              tr("Compacting and noting facts. 0: never asks; the session budget is the only limit.")),
     ))  # fmt: skip

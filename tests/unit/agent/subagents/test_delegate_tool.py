@@ -174,7 +174,7 @@ async def test_the_role_of_its_model_is_kept() -> None:
     quick, long = await rig.subagent_sessions()
     first_events = [(await rig.stored_log(child))[0].event for child in (quick, long)]
     parent = rig.conversation.session.id
-    policy = {"profile": "lean", "ask_above": 0}
+    policy = {"profile": "lean"}
     assert first_events == [
         SessionStarted("fast", parent, "c0", "fast", policy),
         SessionStarted("long", parent, "c1", "long", policy),
