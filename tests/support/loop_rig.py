@@ -190,10 +190,12 @@ async def loop_rig(
     key: str = "",
     window: int = WINDOW,
     has_file_history: bool = False,
+    is_attended: bool = False,
 ) -> AsyncIterator[LoopRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block.
 
-    The model has a window of so many tokens. A file history covers what stands in the project before.
+    The model has a window of so many tokens. A file history covers what stands in the project before. Every
+    call is approved, as in `run`; where it `is_attended` a user would be asked, as in the window.
     """
     rigs: list[LoopRig] = []
 
@@ -220,7 +222,7 @@ async def loop_rig(
         store = await LevelDbStore.open(folder / "store", WORKSPACE)
         rig = LoopRig(
             server,
-            _create_workspace(root, store, history, policy or PROFILES["balanced"]),
+            _create_workspace(root, store, history, is_attended, policy or PROFILES["balanced"]),
             store,
             root,
         )
@@ -284,14 +286,19 @@ def _counter() -> TiktokenCounter:
 
 
 def _create_workspace(
-    root: Path, store: LevelDbStore, history: WorkspaceFileHistory | None, policy: ContextPolicy
+    root: Path,
+    store: LevelDbStore,
+    history: WorkspaceFileHistory | None,
+    is_attended: bool,
+    policy: ContextPolicy,
 ) -> OpenWorkspace:
     counter = _counter()
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)  # each reading advances it by a second
     descriptions = RESOURCES / "prompts" / "tools"
     parts = SessionServices(
-        *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")),
+        *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts()),
+        approver=None if is_attended else FixedApprover("once"),
         file_checker=JailedFileVersionChecker(open_jail(root)),
         file_reader=JailedFileReader(open_jail(root)),
         file_history=history,

@@ -79,7 +79,7 @@ def section_disclosure(
 
 
 class HandoverView(Card):
-    """Folded it says the gist; unfolded it shows everything."""
+    """Folded it says what is open; unfolded it shows everything. What it took stands below."""
 
     def __init__(
         self, card: HandoverCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
@@ -96,14 +96,15 @@ class HandoverView(Card):
         self.body.addWidget(self._heading(now_ms))
         self._gist = self._summary()
         self.body.addWidget(self._gist)
-        self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage:
-            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
         note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"
         self.opener = DisclosureHead(tr("Full handover"), note, "muted")
         self.body.addWidget(self.opener)
+        self._details_place = self.body.count()
+        self.body.addWidget(FlowBox(self._pills()))
+        if card.coverage:
+            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.opener.toggled.connect(self._unfold)
         if unfolded:
             self.opener.setChecked(True)
@@ -217,7 +218,7 @@ class HandoverView(Card):
     def _unfold(self, is_open: bool) -> None:
         if self._details is None:
             self._details = self._build_details()
-            self.body.addWidget(self._details)
+            self.body.insertWidget(self._details_place, self._details)
             retint(self._details, self._theme)
         self._details.setVisible(is_open)
         self._gist.setVisible(not is_open)
@@ -294,5 +295,5 @@ def _size_text(card: HandoverCard) -> str:
 
 def _messages_text(card: HandoverCard) -> str:
     if card.is_checkpoint:
-        return tr("covers {messages}", messages=card.messages)
+        return tr("{messages} covered", messages=card.messages)
     return tr("{messages} summarized", messages=card.messages)

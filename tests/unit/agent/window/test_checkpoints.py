@@ -9,10 +9,11 @@ import pytest
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import ModelUnreachable
+from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import (
+    Bullet,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -20,6 +21,9 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.ui.handover.compare_data import compared_pair, handover_before, handover_choices
+from helix_desktop.ui.handover.edit_data import edit_refusal
+from helix_desktop.words.handover_titles import handover_titles
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -279,7 +283,9 @@ async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> No
     rig = await rig_with(policy, thinking_turns(3), info=SMALL)
     await run_turns(rig, 3)
     assert rig.events(HandoverMade) == []
-    await rig.conversation.run("word " * 1_200)
+    rig.conversation.checkpoints.start_due()
+    await rig.conversation.checkpoints.wait()
+    await rig.conversation.run("word " * 1_500)
     await rig.wait_until_idle()
     (handover,) = rig.events(HandoverMade)
     prepared = checkpoints(rig)[handover.checkpoint]
@@ -288,3 +294,56 @@ async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> No
     assert (handover.sections, handover.model) == (prepared.handover.sections, prepared.handover.model)
     assert (handover.calls, handover.spent) == (0, 0)
     assert handover.index
+
+
+async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 4)
+    ((seq, prepared),) = checkpoints(rig).items()
+    before = next_request(rig)
+    revisions = rig.conversation.handovers.revisions
+    draft = await revisions.draft(seq)
+    assert draft.handover == prepared.handover
+    words = Bullet("Ask Ann before the release")
+    changed = tuple(msgspec.structs.replace(one, bullets=(words,)) for one in draft.handover.sections)
+    await revisions.record(draft, changed)
+    assert next_request(rig) == before
+    edited_seq = max(checkpoints(rig))
+    edited = checkpoints(rig)[edited_seq].handover
+    assert (edited.edited, edited.revises, edited.upto) == (True, seq, prepared.handover.upto)
+    assert list(checkpoints(rig)) == [seq, edited_seq], "the former text stays"
+    with pytest.raises(CompactionRefused, match="took its place"):
+        await revisions.record(draft, changed)
+    titles = handover_titles(rig.conversation.session.transcript.written_handovers, checkpoints(rig))
+    assert list(titles.values()) == ["Checkpoint 1", "Checkpoint 1, edited"]
+    await run_turns(rig, 4)
+    assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
+
+
+async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_updates_it() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 8)
+    transcript = rig.conversation.session.transcript
+    first, second = checkpoints(rig)
+    assert [choice.seq for choice in handover_choices(transcript)][1:3] == [second, first]
+    assert handover_before(transcript, second) == first
+    assert compared_pair(transcript, first, second, ()).summary == "No differences"
+    assert edit_refusal(transcript, second) is None
+    refusal = edit_refusal(transcript, first)
+    assert refusal is not None
+    assert (refusal.action, refusal.seq) == ("open", second)
+
+
+async def test_a_session_can_start_from_a_checkpoint() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 4)
+    ((seq, prepared),) = checkpoints(rig).items()
+    conversation = await rig.workspace.continue_session(rig.conversation.session.id, seq)
+    rig.switch_to(conversation)
+    (handover,) = rig.events(HandoverMade)
+    assert (handover.origin_seq, handover.trigger) == (seq, HandoverTrigger.CONTINUED)
+    texts = [bullet.text for section in handover.sections for bullet in section.bullets]
+    assert texts == [bullet.text for section in prepared.handover.sections for bullet in section.bullets]
+    index = (await rig.store.get(handover.index)).decode()
+    assert "Think. Never touch main." in index, "the way back to what it covers"
+    assert (handover.checkpoint, handover.revises) == (0, 0)
