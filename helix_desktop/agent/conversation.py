@@ -79,6 +79,7 @@ class Conversation:
         self.session, self.model_choice = runtime.session, runtime.model_choice
         self.window = window
         self.handovers, self.observations = context_manager.handovers, context_manager.observations
+        self.checkpoints = context_manager.checkpoints
         self.running_calls, self.subagents, self.budget = running_calls, subagents, budget
         self.changes = changes
         self.permissions, self._is_subagent = permissions, is_subagent
@@ -121,6 +122,10 @@ class Conversation:
     def continue_without_model(self) -> None:
         """End the wait for a summary: the next request is made to fit without a model."""
         self._context_manager.summary_wait.continue_without_model()
+
+    def catch_up(self) -> None:
+        """Start what came due while the session was closed: the user looks at it now."""
+        self._context_manager.catch_up()
 
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""
@@ -393,6 +398,7 @@ class Conversation:
         if on:
             self.handovers.cancel()
             self.observations.cancel()
+            self.checkpoints.cancel()
 
     async def _record_place(self, decide: Callable[[ListPlace], ListPlace]) -> None:
         def changes() -> list[SessionPinned | SessionArchived]:

@@ -58,7 +58,10 @@ def create_conversation(
     changes = ChangeRecorder(runtime, services.file_history, services.store)
     runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_versions, changes)
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
-    context_manager = ContextManager(runtime, spend_approvals)
+    is_unattended = is_subagent or services.is_unattended
+    context_manager = ContextManager(
+        runtime, spend_approvals, services.is_trusted, stays_open=not is_unattended
+    )
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
     instructions = SessionInstructions(runtime, services.instructions)
     engine = TurnEngine(
@@ -70,7 +73,7 @@ def create_conversation(
         file_versions,
         changes,
         instructions,
-        is_unattended=is_subagent or services.is_unattended,
+        is_unattended=is_unattended,
     )
     return Conversation(
         runtime,

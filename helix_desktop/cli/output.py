@@ -28,7 +28,13 @@ from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverFailed,
+    HandoverMade,
+    HandoverPrepared,
+    ObservationsPlaced,
+)
 from helix_desktop.domain.messages import StopReason, display_name
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.repair_report import LostContent
@@ -252,7 +258,14 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_out("")
         case ToolAnswered() as output:
             print_err(f"[{_answer_text(output)}]")
-        case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | HandoverFailed():
+        case (
+            SweepMade()
+            | FoldMade()
+            | ObservationsPlaced()
+            | HandoverMade()
+            | HandoverFailed()
+            | HandoverDiscarded(prepared=HandoverPrepared())
+        ):
             counted = event if transcript is None else in_model_tokens(recorded.seq, event, transcript)
             print_err(f"[{rewrite_line(counted)}]")
         case SubagentStarted(title=title, session=session_id) if title:

@@ -19,6 +19,7 @@ from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
 )
@@ -77,7 +78,7 @@ class Budget(msgspec.Struct, frozen=True):
         return max(tokens, spent.cost / self.cost if self.cost else 0.0)
 
 
-BackgroundWork = Literal["handover", "observations"]
+BackgroundWork = Literal["handover", "observations", "checkpoint"]
 SpendReply = Literal["allow", "no model", "refuse"]
 
 
@@ -244,7 +245,7 @@ def _purpose_of(event: Event) -> Purpose:
     match event:
         case ToolAnswered() | FormChosen():
             return "outputs"
-        case HandoverMade():
+        case HandoverMade() | HandoverDiscarded(prepared=HandoverPrepared()):
             return "summaries"
         case ObservationsMade():
             return "facts"

@@ -423,6 +423,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/handover_revisions.py" />
+            <source>A newer checkpoint or handover took its place.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>A subagent keeps the policy that it starts with.</source>
             <translation type="unfinished" />
@@ -812,6 +817,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/spend_approvals.py" />
+            <source>No checkpoint was written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>No model could write it.</source>
             <translation type="unfinished" />
@@ -874,6 +884,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/handover_check.py" />
+            <location filename="../../helix_desktop/agent/window/handover_revisions.py" />
             <source>Open the timeline and try again.</source>
             <translation type="unfinished" />
         </message>
@@ -950,6 +961,16 @@
         <message>
             <location filename="../../helix_desktop/agent/budget.py" />
             <source>The budget of the parent session is used up.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/handover_revisions.py" />
+            <source>The checkpoint wasn't changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <source>The checkpoint wasn't written.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7506,6 +7527,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>a summary wasn't used</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>accepted</source>
             <translation type="unfinished" />
@@ -7665,6 +7691,19 @@
             <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>check this installation</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>checkpoint {event} edited by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>checkpoint: %n messages, read {read} tokens, {model}</source>
+            <translation>
+                <numerusform>checkpoint: %n message, read {read} tokens, {model}</numerusform>
+                <numerusform>checkpoint: %n messages, read {read} tokens, {model}</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parsers/demo.py" />
@@ -10042,6 +10081,11 @@
     <context>
         <name>Context</name>
         <message>
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
+            <source>A handover written ahead of time, while the context stays as it is. The next compaction begins with the newest one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Add them again.</source>
             <translation type="unfinished" />
@@ -11179,6 +11223,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
+            <source>The messages of this checkpoint were replaced, so it can't be edited.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
             <source>The same as the original.</source>
             <translation type="unfinished" />
@@ -11216,6 +11265,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/edit_data.py" />
             <source>“{title}” replaces this one in the context, so only that one can be edited.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_data.py" />
+            <source>“{title}” updates this checkpoint, so only that one can be edited.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -16015,6 +16069,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
+            <source>all checkpoints, not part of it, % of unmanaged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
             <source>billed with a cache of 5 minutes, % of unmanaged</source>
             <translation type="unfinished" />
         </message>
@@ -16031,6 +16090,11 @@
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>call arguments that can be recalled, % of bytes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>checkpoints</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16055,6 +16119,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
+            <source>input of a checkpoint, median tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
             <source>input, % of unmanaged</source>
             <translation type="unfinished" />
         </message>
@@ -16071,6 +16140,11 @@
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>last seen more than 5 model calls ago</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>longest history without a checkpoint or summary, tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20351,6 +20425,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>A model updates the handover ahead of time; requests stay as they are. Each checkpoint reads about 5,000 tokens. 0 turns them off.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>A note frees at least</source>
             <translation type="unfinished" />
         </message>
@@ -21201,6 +21280,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Write a checkpoint every</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Your messages in merged notes</source>
             <translation type="unfinished" />
         </message>
@@ -21322,6 +21406,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>tokens each</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>tokens of history</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23414,6 +23503,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/handover_titles.py" />
+            <source>Checkpoint {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/handover_titles.py" />
+            <source>Checkpoint {number}, edited</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Checkpoints</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/from_events.py" />
             <source>Choose another effort in the model menu, or leave it to the provider.</source>
             <translation type="unfinished" />
@@ -23718,6 +23822,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Not in the context · {tokens}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>Not in the text, added below it</source>
             <translation type="unfinished" />
@@ -23851,6 +23960,11 @@
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Read</source>
             <comment>phase of a compaction: the history is read</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Read {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24058,6 +24172,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Updates {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Used {amount}</source>
             <translation type="unfinished" />
@@ -24112,6 +24231,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Write with a model…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Written from that checkpoint and what came after it</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24225,6 +24349,11 @@
         <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{kind}: {facts}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>{messages} covered</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -191,11 +191,13 @@ async def loop_rig(
     window: int = WINDOW,
     has_file_history: bool = False,
     clock: ClockMs | None = None,
+    is_attended: bool = False,
 ) -> AsyncIterator[LoopRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block.
 
     The model has a window of so many tokens. A file history covers what stands in the project before. Without
-    a `clock`, each reading of the time is a second later.
+    a `clock`, each reading of the time is a second later. Every call is approved, as in `run`; where it
+    `is_attended` a user would be asked, as in the window.
     """
     clock = clock or partial(next, itertools.count(1_750_000_000_000, 1_000))
     rigs: list[LoopRig] = []
@@ -223,7 +225,7 @@ async def loop_rig(
         store = await LevelDbStore.open(folder / "store", WORKSPACE)
         rig = LoopRig(
             server,
-            _create_workspace(root, store, history, policy or PROFILES["balanced"], clock),
+            _create_workspace(root, store, history, is_attended, policy or PROFILES["balanced"], clock),
             store,
             root,
         )
@@ -294,6 +296,7 @@ def _create_workspace(
     root: Path,
     store: LevelDbStore,
     history: WorkspaceFileHistory | None,
+    is_attended: bool,
     policy: ContextPolicy,
     clock: ClockMs,
 ) -> OpenWorkspace:
@@ -301,7 +304,8 @@ def _create_workspace(
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     descriptions = RESOURCES / "prompts" / "tools"
     parts = SessionServices(
-        *(store, tools, counter, MemoryRules(), clock, load_prompts(), FixedApprover("once")),
+        *(store, tools, counter, MemoryRules(), clock, load_prompts()),
+        approver=None if is_attended else FixedApprover("once"),
         file_checker=JailedFileVersionChecker(open_jail(root)),
         file_reader=JailedFileReader(open_jail(root)),
         file_history=history,

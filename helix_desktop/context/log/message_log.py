@@ -218,6 +218,11 @@ class MessageLog:
         """Return the tokens of all messages, with large outputs in full."""
         return self._cumulative_full[-1] if self._cumulative_full else 0
 
+    def full_tokens_after(self, seq: int) -> int:
+        """Return the tokens of the messages after an event, with large outputs in full."""
+        count = self.position(seq)
+        return self.full_total_tokens - (self._cumulative_full[count - 1] if count else 0)
+
     def fork(self) -> MessageLog:
         """Return a copy that can grow without changing this one."""
         return forked(self)

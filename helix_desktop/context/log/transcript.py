@@ -60,8 +60,10 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import ModelRole, SessionBranched, SessionRenamed, SessionStarted
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -126,6 +128,8 @@ class Transcript:
         self.handover_failures = 0
         self.last_observation_at_ms = 0
         self.observation_failures = 0
+        self.checkpoints: dict[int, HandoverPrepared] = {}  # by their events, also of messages dropped since
+        self.last_checkpoint_at_ms = 0
         for recorded in events:
             self.apply(recorded)
 
@@ -141,7 +145,9 @@ class Transcript:
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add_message(recorded, event)
-            case HandoverFailed() | ObservationsFailed() | ObservationsMade() as attempt:
+            case (
+                HandoverFailed() | HandoverDiscarded() | ObservationsFailed() | ObservationsMade() as attempt
+            ):
                 self._apply_attempt(recorded, attempt)
             case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | FormChosen() as rewrite:
                 self._apply_rewrite(recorded, rewrite)
@@ -260,9 +266,14 @@ class Transcript:
                 return
 
     def _apply_attempt(
-        self, recorded: RecordedEvent, event: HandoverFailed | ObservationsFailed | ObservationsMade
+        self,
+        recorded: RecordedEvent,
+        event: HandoverFailed | HandoverDiscarded | ObservationsFailed | ObservationsMade,
     ) -> None:
         match event:
+            case HandoverDiscarded(prepared=HandoverPrepared() as checkpoint):
+                self.checkpoints[recorded.seq] = checkpoint
+                self.last_checkpoint_at_ms = recorded.at
             case HandoverFailed():
                 self.handover_failures += 1
                 self.last_compaction_at_ms = recorded.at
@@ -444,6 +455,12 @@ class Transcript:
             return False
         self._planned_opening = texts
         return True
+
+    @property
+    def written_handovers(self) -> dict[int, HandoverMade]:
+        """Return all handovers, undone ones too, and the checkpoints, by their events, oldest first."""
+        checkpoints = {seq: prepared.handover for seq, prepared in self.checkpoints.items()}
+        return dict(merge(self.rewrites.handovers.items(), checkpoints.items(), key=itemgetter(0)))
 
     @property
     def opening_tokens(self) -> int:

@@ -104,6 +104,19 @@ def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
     return tuple(map(_folded_line, items))
 
 
+def short_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
+    """Return these messages in their short form: words verbatim, calls and results in one line each."""
+    return tuple(map(_short_line, items))
+
+
+def _short_line(item: LogItem) -> TranscriptLine:
+    match item.event:
+        case UserSpoke():
+            return _item_line(item, FULL_CHARS)
+        case _:
+            return msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS)
+
+
 def observation_line(observation: Observation) -> TranscriptLine:
     """Return an observation as a line: priority, date, text, sources."""
     cited = f" [{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else ""

@@ -53,6 +53,7 @@ from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -125,7 +126,12 @@ def digests_in(event: Event) -> tuple[str, ...]:
             digests = _answer_digests(answer)
         case AssistantSpoke(short=short):
             digests = tuple(digest for call in short for digest in call.digests)
-        case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
+        case (
+            HandoverMade(index=index)
+            | HandoverDiscarded(prepared=HandoverPrepared(handover=HandoverMade(index=index)))
+            | FoldMade(index=index)
+            | ObservationsMade(index=index)
+        ):
             digests = (index,)
         case Excluded(digest=digest):
             digests = (digest,)

@@ -19,6 +19,7 @@ PointKind: TypeAlias = Literal[
 ]
 Group: TypeAlias = Literal[
     "handovers",
+    "checkpoints",
     "observations",
     "reflections",
     "placements",
@@ -43,6 +44,7 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 class HandoverCard:
     """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
 
+    One that `is_checkpoint` changed no request: `after` is what it would take.
     `messages` says how many messages and tool calls it covers.
     `threshold` is the share of the context window at which it started, 0 where that is not known.
     """
@@ -81,6 +83,9 @@ class HandoverCard:
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     is_revision: bool = False  # the user changed one that had been made
     replaced_by: str = ""  # the handover that was written in its place
+    is_checkpoint: bool = False
+    read: int = 0  # tokens that the calls for a checkpoint read
+    checkpoint: str = ""  # the one that it was made from
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,6 +379,8 @@ def card_group(card: TimelineCard) -> Group:
     """Return what a card is; an undo is no handover, whatever it undid."""
     if isinstance(card, ObservationsCard):
         return "reflections" if card.is_reflection else "observations"
+    if isinstance(card, HandoverCard) and card.is_checkpoint:
+        return "checkpoints"
     if isinstance(card, FormCard) and card.has_failed:
         return "failures"
     return _GROUPS[type(card)]

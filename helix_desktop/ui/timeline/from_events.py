@@ -31,8 +31,10 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import BranchKind, SessionBranched
 from helix_desktop.domain.events.summary import (
     Bullet,
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -112,7 +114,7 @@ class _CardReducer:
         self._transcript, self._gauge_ratio, self._sent = transcript, gauge_ratio, sent
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
-        self._handover_titles = handover_titles(transcript.rewrites.handovers)
+        self._handover_titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
@@ -186,13 +188,21 @@ class _CardReducer:
         number = self._numbers[type(event)]
         match event:
             case HandoverMade():
-                card = _handover(recorded, event, self._handover_titles[recorded.seq], self._transcript)
+                card = _handover(recorded, event, self._handover_titles, self._transcript)
                 return replace(card, after=self._first_tokens(recorded.seq, event)) if event.origin else card
+            case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
+                return self._checkpoint(recorded, prepared)
             case FoldMade():
                 return _fold(recorded, event, number, self._transcript, self._ratio(recorded.seq))
             case ObservationsMade():
                 return self._observations(recorded, event, number)
         return None
+
+    def _checkpoint(self, recorded: RecordedEvent, prepared: HandoverPrepared) -> HandoverCard:
+        handover, ratio = prepared.handover, self._ratio(recorded.seq)
+        card = _handover(recorded, handover, self._handover_titles, self._transcript)
+        after = round(handover.tokens * ratio)
+        return replace(card, is_checkpoint=True, read=prepared.read, after=after)
 
     def _small_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         seq, at = recorded.seq, recorded.at
@@ -359,12 +369,12 @@ class _CardReducer:
 
 
 def _handover(
-    recorded: RecordedEvent, event: HandoverMade, title: str, transcript: Transcript
+    recorded: RecordedEvent, event: HandoverMade, titles: Mapping[int, str], transcript: Transcript
 ) -> HandoverCard:
     return HandoverCard(
         seq=recorded.seq,
         at_ms=recorded.at,
-        title=title,
+        title=titles[recorded.seq],
         before=event.before,
         after=event.after,
         messages=translate(handover_counts(transcript, event).text),
@@ -393,6 +403,7 @@ def _handover(
         quotes=tuple(quote.text for quote in event.quotes),
         missing=missing_rules_text(event.coverage),
         is_revision=bool(event.revises),
+        checkpoint=titles.get(event.checkpoint, ""),
     )
 
 

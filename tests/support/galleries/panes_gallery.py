@@ -264,7 +264,7 @@ async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
 
 async def timeline_quiet(scope: TaskScope, theme: Theme) -> QWidget:
     """Notes keep the context small; the whole handover as it would be now."""
-    pane = make_timeline(theme, samples.quiet_timeline_state(), 804, 1_300)
+    pane = make_timeline(theme, samples.quiet_timeline_state(), 804, 2_400)
     pane.preview.opener.setChecked(True)
     return pane
 
