@@ -219,7 +219,7 @@ class Endpoint:
         )
         return TransientError(reason, error)
 
-    def error_for_status(  # noqa: PLR0911 - one kind of error a line
+    def error_for_status(
         self,
         status: int,
         body: str,

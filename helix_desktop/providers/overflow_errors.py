@@ -177,7 +177,7 @@ def _read_rate(status: int, text: str) -> Overflow | None:
     return Overflow(is_rate=True)
 
 
-def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:  # noqa: PLR0911, C901 - a rule each
+def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
     if any(phrase in text for phrase in _PHRASES):
         return True
     if _LONG_STRING.search(text):
@@ -217,7 +217,7 @@ def _is_about_output(text: str) -> bool:
     return output is not None and all(output.start() < other.start() for other in others)
 
 
-def _sizes(text: str, amounts: list[_Amount]) -> tuple[int, int]:  # noqa: PLR0911 - a rule each
+def _sizes(text: str, amounts: list[_Amount]) -> tuple[int, int]:
     """Return the tokens of the request and of the window; 0 where the text does not say them."""
     if _is_about_output(text):
         return 0, 0

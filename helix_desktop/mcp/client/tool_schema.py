@@ -92,7 +92,7 @@ class _Cleaner:
                 cleaned[key] = value
         return cleaned
 
-    def _keyword(self, key: str, part: Any, depth: int) -> Any:  # noqa: PLR0911 - a keyword each
+    def _keyword(self, key: str, part: Any, depth: int) -> Any:
         """Return the value of a keyword; _NOTHING if it can't have that."""
         if key in _TEXT_KEYS:
             return self._clean_text(part) if isinstance(part, str) else _NOTHING

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QStackedWidge
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.domain.events.summary import SECTIONS, Bullet
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -226,9 +226,10 @@ def with_rule(text: str, rule: Bullet) -> str:
     """Return the text of the six sections with an instruction at the end of the user's preferences."""
     sources = ", ".join(f"e{seq}" for seq in rule.sources)
     bullet = f"- {' '.join(rule.text.split())} [{sources}]"
-    head, heading, rest = text.partition("## User Preferences")
-    if not heading:
-        return f"{text.rstrip()}\n\n## User Preferences\n{bullet}\n"
+    heading = f"## {SECTIONS[-1]}"
+    head, found, rest = text.partition(heading)
+    if not found:
+        return f"{text.rstrip()}\n\n{heading}\n{bullet}\n"
     section, following, others = rest.partition("\n## ")
     end = f"\n\n## {others}" if following else "\n"
     return f"{head}{heading}{section.rstrip()}\n{bullet}{end}"
