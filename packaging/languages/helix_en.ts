@@ -906,6 +906,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/response_stream.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>Send the message again, or choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -1016,6 +1017,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The model or its server can't call tools correctly.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>The model sent no summary.</source>
             <translation type="unfinished" />
@@ -1083,6 +1089,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The side question is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The tool calls of {model} have no name.</source>
             <translation type="unfinished" />
         </message>
         <message>
