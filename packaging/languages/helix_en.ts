@@ -11597,7 +11597,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>A line below the answer says so. {command} ends with exit code {code}.</source>
+            <source>A line below the answer says so. The command {command} ends with exit code {code}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12316,13 +12316,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>What the agent reads leaves again before the model sees it</source>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>What the model sees</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>What the model sees</source>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What was read is lost before the answer</source>
             <translation type="unfinished" />
         </message>
         <message>
