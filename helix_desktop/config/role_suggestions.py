@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -60,6 +61,23 @@ def with_filled_roles(settings: Settings, provider: Provider, catalog: ModelCata
     }
     filled_roles = tuple(dict.fromkeys((*settings.catalog_roles, *labels)))
     return msgspec.structs.replace(settings, **labels, catalog_roles=filled_roles) if labels else settings
+
+
+def with_loaded_fast_model(settings: Settings, provider: Provider, loaded: Sequence[str]) -> Settings:
+    """Return the settings with a model for the open fast role that a server on this computer has loaded.
+
+    It is one that is `loaded` beside the main model: a request to any other would unload that. Of several
+    the server does not say which is fast.
+    """
+    owner, _, name = settings.model.partition("/")
+    main = name if owner == provider.name else provider.resolve_model_name()
+    beside = [model for model in loaded if model != main]
+    if owner not in ("", provider.name) or main not in loaded or len(beside) != 1:
+        return settings
+    if not is_open(settings, "fast"):
+        return settings
+    roles = tuple(dict.fromkeys((*settings.catalog_roles, "fast")))
+    return msgspec.structs.replace(settings, fast=f"{provider.name}/{beside[0]}", catalog_roles=roles)
 
 
 def with_user_role(settings: Settings, role: str, label: str) -> Settings:

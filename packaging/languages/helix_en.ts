@@ -5075,6 +5075,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Marked: {option}. Enter to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/accessibility.py" />
             <source>Messages</source>
             <translation type="unfinished" />
@@ -5107,6 +5112,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Next version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>No longer marked: {option}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6071,12 +6081,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to answer</source>
+            <source>{keys} to check, Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to check, Enter to answer</source>
+            <source>{keys}, then Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8645,6 +8655,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Add</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>As far as possible</source>
             <translation type="unfinished" />
@@ -8729,6 +8744,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>No differences</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Not in the text: “{rule}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8864,11 +8884,6 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Write handover</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Your changes aren't saved. Cancel again to discard them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10423,6 +10438,16 @@
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
             <source>Enter a whole number, for example 200,000 or 200k.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>Nothing sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>Offline demo, nothing sent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13050,6 +13075,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Sent at the start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Sent with the first message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23089,6 +23119,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Not chosen in time</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Not in the text, added below it</source>
             <translation type="unfinished" />
         </message>
         <message>
