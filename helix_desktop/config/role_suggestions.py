@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,6 +15,7 @@ from helix_desktop.domain.messages import ModelInfo
 FilledRole = Literal["fast", "long"]
 FILLED_ROLES: tuple[FilledRole, ...] = ("fast", "long")
 _MIN_WINDOW = 32_000  # tokens of a model that reads large outputs
+_SMALL = re.compile(r"(?:^|[-_.])(?:flash|mini|lite|small|nano|instant)(?:[-_.]|$)")
 _LARGER = 1.25  # a long window is worth a role of its own from so many times the main model's on
 
 
@@ -41,7 +43,9 @@ def _suggest_roles(
     ]
     sized = [info for info in others if _is_window_known(provider, info, catalog)]
     is_main_sized = _is_window_known(provider, main, catalog)
-    fitting = {"fast": _fast(main, sized), "long": _long(main, sized) if is_main_sized else None}
+    vendor = catalog.vendor_for(provider.base_url)
+    fast = _fast(main, sized) or (_small_variant(main, sized) if vendor is not None and vendor.key else None)
+    fitting = {"fast": fast, "long": _long(main, sized) if is_main_sized else None}
     return {
         role: RoleSuggestion(model, main)
         for role in FILLED_ROLES
@@ -92,6 +96,13 @@ def with_user_role(settings: Settings, role: str, label: str) -> Settings:
 def _fast(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
     cheaper = [info for info in others if 0 < _price(info) < _price(main) and info.window >= _MIN_WINDOW]
     return min(cheaper, key=_price, default=None)
+
+
+def _small_variant(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
+    """Return a model that is named as the small one of a family, where no prices are known."""
+    if _price(main) or _SMALL.search(main.name):
+        return None
+    return next((info for info in others if not _price(info) and _SMALL.search(info.name)), None)
 
 
 def _long(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:

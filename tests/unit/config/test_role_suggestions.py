@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -107,3 +110,15 @@ def test_a_server_on_this_computer_fills_the_fast_role_with_what_is_loaded_besid
     assert with_loaded_fast_model(taken, box, loaded).fast == "", "the user left it to the main model"
     elsewhere = Settings(model="shop/best")
     assert with_loaded_fast_model(elsewhere, box, loaded).fast == ""
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "gemini", "deepseek", "xai", "mistral", "groq"])
+def test_every_known_provider_fills_the_fast_role_with_the_models_that_it_begins_with(name: str) -> None:
+    """By price, or by the name of a small variant where the catalog has no prices."""
+    path = Path(__file__).parents[3] / "resources" / "models.toml"
+    catalog = ModelCatalog.load(path)
+    (vendor,) = [vendor for vendor in tomllib.loads(path.read_text())["vendor"] if vendor["name"] == name]
+    entries = tuple(ModelEntry(name=model) for model in vendor["begin"])
+    new = Provider(name=name, base_url=vendor["base_url"], models=entries, default_model=entries[0].name)
+    filled = with_filled_roles(Settings(), new, catalog)
+    assert filled.fast.removeprefix(f"{name}/") in vendor["begin"][1:]
