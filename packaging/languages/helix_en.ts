@@ -5495,6 +5495,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/markdown/parser.py" />
+            <source>Shown as plain text, because it could not be laid out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Shown by the agent</source>
             <translation type="unfinished" />
