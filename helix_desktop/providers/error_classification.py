@@ -104,7 +104,7 @@ def extract_error_text(body: str) -> TranslatableText:
     """Extract the message from a body of unknown form, as one short line."""
     try:
         message = _find_message(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         if _is_html(body):
             return text("The server sent a web page.")
         message = body

@@ -5630,6 +5630,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/markdown/parser.py" />
+            <source>Shown as plain text, because it could not be laid out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Shown by the agent</source>
             <translation type="unfinished" />
@@ -18098,6 +18103,11 @@
         <message>
             <location filename="../../helix_desktop/config/build_info.py" />
             <source>It has version {actual}; the app has {expected}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>It is no file: move it away, then start Helix Desktop again.</source>
             <translation type="unfinished" />
         </message>
         <message>

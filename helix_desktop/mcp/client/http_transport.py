@@ -177,7 +177,7 @@ def _error_in(content: bytes) -> dict[str, Any] | None:
     """Return the error that a server's answer is; None if it is none."""
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     error = answer.get("error") if isinstance(answer, dict) else None
     return error if isinstance(error, dict) and isinstance(error.get("code"), int) else None

@@ -234,5 +234,5 @@ def _format_arguments(arguments: str) -> str:
     """Format a call's arguments for the user, with hidden characters escaped."""
     try:
         return escape_hidden(msgspec.json.format(arguments, indent=2))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return escape_hidden(arguments)

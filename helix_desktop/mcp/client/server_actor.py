@@ -481,7 +481,7 @@ def _error_data(error: Exception) -> str:
 def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
         args = json.loads(arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")

@@ -389,6 +389,6 @@ def _call_arguments(call: ToolCall) -> dict[str, object]:
     """Return the arguments of a call; none if they are not an object."""
     try:
         args = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return args if isinstance(args, dict) else {}
