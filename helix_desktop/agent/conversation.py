@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
+from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
@@ -70,6 +71,7 @@ class Conversation:
         subagents: SubagentRunner,
         budget: SessionBudget,
         spend_approvals: SpendApprovals,
+        instructions: SessionInstructions,
         permissions: SessionPermissions,
         is_subagent: bool,
     ) -> None:
@@ -77,6 +79,7 @@ class Conversation:
         self.session, self.model_choice = runtime.session, runtime.model_choice
         self.window = window
         self.handovers, self.observations = context_manager.handovers, context_manager.observations
+        self.checkpoints = context_manager.checkpoints
         self.running_calls, self.subagents, self.budget = running_calls, subagents, budget
         self.changes = changes
         self.permissions, self._is_subagent = permissions, is_subagent
@@ -85,7 +88,7 @@ class Conversation:
         self.queue = MessageQueue(runtime.session)
         self._runtime, self._services = runtime, services
         self._engine, self._context_manager = engine, context_manager
-        self._spend_approvals = spend_approvals
+        self._spend_approvals, self._instructions = spend_approvals, instructions
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._turn_start: TurnStart | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
@@ -120,6 +123,10 @@ class Conversation:
         """End the wait for a summary: the next request is made to fit without a model."""
         self._context_manager.summary_wait.continue_without_model()
 
+    def catch_up(self) -> None:
+        """Start what came due while the session was closed: the user looks at it now."""
+        self._context_manager.catch_up()
+
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""
         await self._context_manager.wait_for_background_work()
@@ -138,6 +145,14 @@ class Conversation:
     def partial(self) -> str:
         """The text of the running answer so far."""
         return self._engine.response.text
+
+    async def plan_opening(self) -> None:
+        """Count environment and instructions into the next request before a first message is sent with them.
+
+        Nothing is recorded; publishes RequestChanged if they are others than before.
+        """
+        if self._services.is_trusted() and await self._instructions.plan_opening():
+            self.session.publish(RequestChanged())
 
     async def close_interrupted(self) -> bool:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""
@@ -383,6 +398,7 @@ class Conversation:
         if on:
             self.handovers.cancel()
             self.observations.cancel()
+            self.checkpoints.cancel()
 
     async def _record_place(self, decide: Callable[[ListPlace], ListPlace]) -> None:
         def changes() -> list[SessionPinned | SessionArchived]:

@@ -31,7 +31,7 @@ from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.domain.store.list_place import PLACE_EVENTS
+from helix_desktop.domain.store.list_place import is_no_use
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 
@@ -355,4 +355,4 @@ def did_not_run(model_text: str) -> bool:
 
 def _is_use(events: Sequence[Event]) -> bool:
     """Return True if events, or contents without an event, are a use of the session."""
-    return not events or not all(isinstance(event, PLACE_EVENTS) for event in events)
+    return not events or not all(map(is_no_use, events))

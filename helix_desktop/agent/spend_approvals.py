@@ -36,12 +36,13 @@ def approve_any(_: CostEstimate) -> None:
 
 def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRaised:
     """Return what says that background work stopped because of the budget."""
-    is_handover = work == "handover"
-    what = (
-        _text("The conversation wasn't compacted.") if is_handover else _text("Older messages weren't noted.")
-    )
+    not_done = {
+        "handover": _text("The conversation wasn't compacted."),
+        "observations": _text("Older messages weren't noted."),
+        "checkpoint": _text("No checkpoint was written."),
+    }
     why = join_sentences(error.what, error.why)
-    return ErrorRaised(what, why, error.fix, error.remedies, is_warning=True)
+    return ErrorRaised(not_done[work], why, error.fix, error.remedies, is_warning=True)
 
 
 class SpendApprovals:

@@ -24,8 +24,10 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -41,6 +43,7 @@ tr = Translator("Command line")
 Rewrite: TypeAlias = (
     HandoverMade
     | HandoverFailed
+    | HandoverDiscarded
     | SweepMade
     | FoldMade
     | ObservationsMade
@@ -69,6 +72,8 @@ def rewrites_in_model_tokens(log: Sequence[RecordedEvent], ratio: float = 1.0) -
     """
     transcript = Transcript(log)
     for recorded in log:
+        if isinstance(recorded.event, HandoverDiscarded) and recorded.event.prepared is None:
+            continue
         if isinstance(recorded.event, Rewrite):
             yield replace(recorded, event=in_model_tokens(recorded.seq, recorded.event, transcript, ratio))
 
@@ -94,7 +99,7 @@ def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript, output_rat
 def rewrite_line(event: Rewrite) -> str:
     """Return what an event changed in the context, and how much that saved."""
     match event:
-        case HandoverMade() | HandoverFailed():
+        case HandoverMade() | HandoverFailed() | HandoverDiscarded():
             return _compaction_line(event)
         case ObservationsMade() | ObservationsPlaced() | ObservationsFailed():
             return _observations_line(event)
@@ -108,7 +113,9 @@ def rewrite_line(event: Rewrite) -> str:
             return _target_line(event)
 
 
-def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
+def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -> str:
+    if isinstance(event, HandoverDiscarded):
+        return _checkpoint_line(event.prepared)
     if isinstance(event, HandoverFailed):
         return tr("not compacted: {reason}", reason=join_sentences(event.what, event.why))
     if event.origin:
@@ -144,6 +151,22 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
     )
     without_model = "" if recorded_writer(event.model) else translate(event.fallback)
     return " · ".join(filter(None, (line, without_model, coverage_text(event.coverage))))
+
+
+def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
+    if prepared is None:
+        return tr("a summary wasn't used")
+    handover = prepared.handover
+    if handover.revises:
+        return tr("checkpoint {event} edited by you", event=f"e{handover.revises}")
+    line = tr.plural(
+        handover.messages,
+        "checkpoint: %n message, read {read} tokens, {model}",
+        "checkpoint: %n messages, read {read} tokens, {model}",
+        read=prepared.read,
+        model=handover.model,
+    )
+    return " · ".join(filter(None, (line, coverage_text(handover.coverage))))
 
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:

@@ -28,8 +28,9 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
     observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
     dollars; 0: as much as it takes. Background work that would read more than `ask_above` tokens asks first;
-    0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes
-    may keep `anchor_tokens` of identifiers in the window that their steps took out of it.
+    0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may keep
+    `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
+    whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never.
     """
 
     profile: str = "balanced"
@@ -63,6 +64,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     handover_least_messages: int = 8
     handover_least_gain: float = 0.10
     handover_keep: float = 0.10
+    checkpoint_tokens: int = 40_000
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
     handle_digits: int = 12
@@ -158,6 +160,7 @@ _COUNTS = (
     "condense_message",
     "handover_cooldown_s",
     "handover_least_messages",
+    "checkpoint_tokens",
     "user_text_tokens",
     "ledger_tokens",
     "anchor_tokens",

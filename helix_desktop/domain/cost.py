@@ -19,6 +19,7 @@ from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
 )
@@ -33,7 +34,8 @@ class Spending(msgspec.Struct, frozen=True):
 
     `cached`, `cache_writes` and `fresh` are input tokens read from the provider's cache, stored there and
     neither, of the calls for which the provider reported them: the session's own steps. `unpriced` are the
-    tokens of calls whose price is not known, which `cost` leaves out; those of the demo model have none.
+    tokens of calls whose price is not known, which `cost` leaves out; those of the demo model have none. Of
+    `tokens`, `demo` are the demo model's, which were sent nowhere.
     """
 
     tokens: int = 0
@@ -43,6 +45,12 @@ class Spending(msgspec.Struct, frozen=True):
     cache_writes: int = 0
     fresh: int = 0
     unpriced: int = 0
+    demo: int = 0
+
+    @property
+    def sent(self) -> int:
+        """Return the tokens that were sent to a server, or received from it."""
+        return self.tokens - self.demo
 
     def __add__(self, other: Spending) -> Spending:
         """Return the sum."""
@@ -54,6 +62,7 @@ class Spending(msgspec.Struct, frozen=True):
             self.cache_writes + other.cache_writes,
             self.fresh + other.fresh,
             self.unpriced + other.unpriced,
+            self.demo + other.demo,
         )
 
 
@@ -69,7 +78,7 @@ class Budget(msgspec.Struct, frozen=True):
         return max(tokens, spent.cost / self.cost if self.cost else 0.0)
 
 
-BackgroundWork = Literal["handover", "observations"]
+BackgroundWork = Literal["handover", "observations", "checkpoint"]
 SpendReply = Literal["allow", "no model", "refuse"]
 
 
@@ -177,6 +186,8 @@ def spending_of(event: Event) -> Spending:
     In older logs calls of an event that cost nothing had no price, unless the demo model answered.
     """
     spent = _paid_for(event)
+    if getattr(event, "demo", False):
+        spent = msgspec.structs.replace(spent, demo=spent.tokens)
     unpriced: int | None = getattr(event, "intake_unpriced", getattr(event, "unpriced", None))
     if unpriced is not None:
         return msgspec.structs.replace(spent, unpriced=min(unpriced, spent.tokens))
@@ -234,7 +245,7 @@ def _purpose_of(event: Event) -> Purpose:
     match event:
         case ToolAnswered() | FormChosen():
             return "outputs"
-        case HandoverMade():
+        case HandoverMade() | HandoverDiscarded(prepared=HandoverPrepared()):
             return "summaries"
         case ObservationsMade():
             return "facts"

@@ -176,6 +176,8 @@ class MeasuredRun:
             counts=self._replay.counts,
             summaries=len(summaries),
             summary_tokens=sum(summaries),
+            checkpoint_tokens=tuple(self._replay.checkpoints),
+            longest_stretch=self._replay.longest_stretch,
             faults=InvalidRequests(
                 self._invalid_by_rules, self._invalid_by_grammar, self._failed_requests, tuple(self._reasons)
             ),

@@ -21,6 +21,7 @@ class MechanismCounts(msgspec.Struct, frozen=True):
     observations: int = 0
     reflections: int = 0
     fallbacks: int = 0
+    checkpoints: int = 0
 
     @property
     def lossy(self) -> int:
@@ -34,6 +35,16 @@ class Replay(Protocol):
     @property
     def summaries(self) -> Sequence[int]:
         """The input tokens of each summarizing call so far."""
+        ...
+
+    @property
+    def checkpoints(self) -> Sequence[int]:
+        """The input tokens of each call for a checkpoint so far: no part of `summaries`."""
+        ...
+
+    @property
+    def longest_stretch(self) -> int:
+        """The most tokens of history, outputs in full, without a handover or checkpoint, up to now."""
         ...
 
     @property

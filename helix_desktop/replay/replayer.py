@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import msgspec
@@ -58,22 +59,29 @@ _text = TextContext("Replay")
 
 T = TypeVar("T")
 _SESSION = "0" * 32
+_NEVER_IDLE_S = 10**9  # real time, in which no replay takes a break
 MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 
 class SummaryWriter:
-    """A model for summaries that extracts instead of composing; `input_tokens` are those of each request."""
+    """A model for summaries that extracts instead of composing; `input_tokens` are those of each request.
+
+    Those of a checkpoint, while `is_for_checkpoint`, are in `checkpoint_tokens`.
+    """
 
     def __init__(self, info: ModelInfo, counter: MessageTokenCounter) -> None:
         self.info = info
         self.input_tokens: list[int] = []
+        self.checkpoint_tokens: list[int] = []
+        self.is_for_checkpoint: Callable[[], bool] = lambda: False
         self._counter = counter
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield the requested summary."""
         counts = await self._counter.count([message.text for message in request.messages])
-        self.input_tokens.append(sum(counts))
+        tokens = self.checkpoint_tokens if self.is_for_checkpoint() else self.input_tokens
+        tokens.append(sum(counts))
         text = write_summary(request.messages[-1].text)
         (output_tokens,) = await self._counter.count([text])
         yield ModelResponse(text, usage=Usage(sum(counts), output_tokens))
@@ -120,6 +128,9 @@ class Replayer:
             model_choice=ModelChoice(self.session, self.settings),
         )
         self._context_manager = ContextManager(runtime)
+        self._checkpoints = self._context_manager.checkpoints
+        self._checkpoints.idle_s = _NEVER_IDLE_S
+        self._writer.is_for_checkpoint = lambda: self._checkpoints.is_running
         await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
@@ -162,7 +173,7 @@ class Replayer:
         self._fed = True
 
     async def _feed_answer(self, text: str, calls: Any) -> None:
-        await self._context_manager.wait_for_background_work()
+        await self._wait_for_summaries()
         tool_calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
         if not (text.strip() or tool_calls):
             return
@@ -206,8 +217,12 @@ class Replayer:
         if self.session.transcript.turn_open:
             await self.session.record(TurnEnded("done"))
         self._context_manager.after_turn()
-        await self._context_manager.wait_for_background_work()
+        await self._wait_for_summaries()
         self._clock += TURN_MS
+
+    async def _wait_for_summaries(self) -> None:
+        await self._checkpoints.wait()
+        await self._context_manager.wait_for_background_work()
 
     def prepare_request(self) -> None:
         """Make the request that would be sent now, as the app does before a model call.
@@ -278,6 +293,19 @@ class Replayer:
         return list(self._writer.input_tokens)
 
     @property
+    def checkpoints(self) -> list[int]:
+        """The input tokens of each call for a checkpoint so far."""
+        return list(self._writer.checkpoint_tokens)
+
+    @property
+    def longest_stretch(self) -> int:
+        """The most tokens of history, outputs in full, without a handover or checkpoint, up to now."""
+        transcript = self.session.transcript
+        written = sorted((*transcript.rewrites.handovers, *transcript.checkpoints))
+        left = [transcript.messages.full_tokens_after(seq) for seq in (0, *written)]
+        return max(before - after for before, after in pairwise([*left, 0]))
+
+    @property
     def counts(self) -> MechanismCounts:
         """The counts of events so far."""
         events = [record.event for record in self.session.log]
@@ -286,6 +314,7 @@ class Replayer:
             sweeps=_count(events, SweepMade),
             folds=_count(events, FoldMade),
             handovers=_count(events, HandoverMade),
+            checkpoints=len(self.session.transcript.checkpoints),
             observations=sum(not event.reflection for event in observations),
             reflections=sum(event.reflection for event in observations),
             fallbacks=sum(bool(getattr(event, "fallback", "")) for event in events),

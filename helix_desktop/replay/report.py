@@ -102,6 +102,16 @@ _FIGURES: Sequence[Figure] = (
         lambda totals: _percent(totals.billed_uncached_of_sums),
         is_detail=True,
     ),
+    Figure(
+        text("all checkpoints, not part of it, % of unmanaged"),
+        lambda totals: _percent(totals.checkpoint_bill),
+        is_detail=True,
+    ),
+    Figure(
+        text("input of a checkpoint, median tokens"),
+        lambda totals: format_integer(totals.checkpoint_input),
+        is_detail=True,
+    ),
     Figure(text("output tokens saved, %"), lambda totals: _percent(totals.tool_saved)),
     Figure(text("outputs that can be recalled, % of bytes"), lambda totals: _percent_floor(totals.reachable)),
     Figure(text("outputs in the context, % of bytes"), lambda totals: _percent(totals.in_window)),
@@ -179,6 +189,11 @@ _FIGURES: Sequence[Figure] = (
         _heavy(lambda totals: _decimal(totals.lossy)),
         is_detail=True,
     ),
+    Figure(
+        text("longest history without a checkpoint or summary, tokens"),
+        _heavy(lambda totals: format_integer(totals.longest_stretch)),
+        is_detail=True,
+    ),
     Figure(text("requests over the context window"), lambda totals: format_integer(totals.over_window)),
     Figure(
         text("invalid requests"),
@@ -192,6 +207,7 @@ _FIGURES: Sequence[Figure] = (
     Figure(text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
     Figure(text("times steps were noted"), lambda totals: format_integer(totals.counts.folds)),
     Figure(text("times messages were summarized"), lambda totals: format_integer(totals.counts.handovers)),
+    Figure(text("checkpoints"), lambda totals: format_integer(totals.counts.checkpoints)),
     Figure(text("times facts were noted"), lambda totals: format_integer(totals.counts.observations)),
     Figure(text("times facts were merged"), lambda totals: format_integer(totals.counts.reflections)),
     Figure(text("summaries without a model"), lambda totals: format_integer(totals.counts.fallbacks)),

@@ -70,6 +70,8 @@ class InvalidRequests(msgspec.Struct, frozen=True):
 class RecordingResult(msgspec.Struct, frozen=True):
     """The figures of one recording. Shares are of what the unmanaged session sent.
 
+    `checkpoint_tokens` are the input of each call for a checkpoint, which is no summary and not billed;
+    `longest_stretch` is the most history, in tokens, without a handover or checkpoint.
     `is_rule_in_window`: a rule in the middle of a long first message is in the last request; null: not tried.
     `request_cpu` is of what the app does between the last output and a model call: the window projected and
     validated, and rewrites that are due only then; not of sending it. `feed_cpu` is of what it does with each
@@ -85,6 +87,8 @@ class RecordingResult(msgspec.Struct, frozen=True):
     counts: MechanismCounts
     summaries: int
     summary_tokens: int
+    checkpoint_tokens: tuple[int, ...]
+    longest_stretch: int
     faults: InvalidRequests
     reach: Reachability
     least_reachable: float

@@ -11,8 +11,14 @@ import msgspec
 from helix_desktop.replay.identifier_coverage import IdentifierCoverage
 from helix_desktop.replay.lookups import Lookups, median_tokens
 from helix_desktop.replay.ports import MechanismCounts
-from helix_desktop.replay.request_totals import SentTotals
-from helix_desktop.replay.results import MeasuredRecording, RecallDistance, RecordingResult, Timing
+from helix_desktop.replay.request_totals import SUMMARIZED, SentTotals
+from helix_desktop.replay.results import (
+    MeasuredRecording,
+    RecallDistance,
+    RecordingResult,
+    Timing,
+    percentile,
+)
 from helix_desktop.replay.simulated_recalls import Recalls
 
 CountsT = TypeVar("CountsT", MechanismCounts, Recalls, IdentifierCoverage, Lookups, SentTotals)
@@ -23,7 +29,8 @@ class HeavyTotals(msgspec.Struct, frozen=True):
 
     `mean_window...` is the mean of the recordings' mean requests, `median_peak...` the median of their
     largest, as shares of the same figure of the unmanaged session or of the window. `summaries` and `lossy`
-    are per recording: summarizing calls, and replacements of texts by shorter ones.
+    are per recording: summarizing calls, and replacements of texts by shorter ones. `longest_stretch` is the
+    most history of any, in tokens, without a handover or checkpoint.
     """
 
     files: int
@@ -33,6 +40,7 @@ class HeavyTotals(msgspec.Struct, frozen=True):
     median_peak_of_window: float
     summaries: float
     lossy: float
+    longest_stretch: int
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -41,7 +49,8 @@ class Totals(msgspec.Struct, frozen=True):
     A `..._of_sums` divides what all managed sessions used by what all unmanaged ones did, so that long
     recordings weigh more; a `..._of_files` is the mean of the recordings' own shares. `tool_saved`,
     `reachable`, `in_window`, `arguments_reachable` and `coverage_share` (see `IdentifierCoverage`) are of
-    sums.
+    sums. `checkpoint_input` is the median input of a call for a checkpoint, in tokens, `checkpoint_bill`
+    that of all of them as a share of the unmanaged bill, and no part of `billed`.
     """
 
     files: int
@@ -66,6 +75,8 @@ class Totals(msgspec.Struct, frozen=True):
     counts: MechanismCounts
     summaries: int
     summary_tokens: int
+    checkpoint_input: int
+    checkpoint_bill: float
     recalls: Recalls
     coverage: IdentifierCoverage
     coverage_share: float
@@ -104,6 +115,7 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
     output_bytes = sum(result.reach.output_bytes for result in files)
     lookups = _sum_structs(Lookups, [result.lookups for result in files])
     coverage = _sum_structs(IdentifierCoverage, [result.coverage for result in files])
+    checkpoint_tokens = [tokens for result in files for tokens in result.checkpoint_tokens]
     return Totals(
         files=len(files),
         requests=managed.requests,
@@ -132,6 +144,8 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         counts=_sum_structs(MechanismCounts, [result.counts for result in files]),
         summaries=sum(result.summaries for result in files),
         summary_tokens=sum(result.summary_tokens for result in files),
+        checkpoint_input=percentile(checkpoint_tokens, 0.5) if checkpoint_tokens else 0,
+        checkpoint_bill=SUMMARIZED * sum(checkpoint_tokens) / max(1.0, unmanaged.billed),
         recalls=_sum_structs(Recalls, [result.recalls for result in files]),
         coverage=coverage,
         coverage_share=coverage.share,
@@ -170,6 +184,7 @@ def _heavy_totals(files: Sequence[RecordingResult]) -> HeavyTotals | None:
         median_peak_of_window=median(result.managed.peak_window / result.window for result in files),
         summaries=fmean(result.summaries for result in files),
         lossy=fmean(result.counts.lossy for result in files),
+        longest_stretch=max(result.longest_stretch for result in files),
     )
 
 

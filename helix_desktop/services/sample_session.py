@@ -140,6 +140,7 @@ def unhurried_workspace(
 
     async def wait() -> None:
         for conversation in workspace.conversations:
+            await conversation.checkpoints.wait()
             await conversation.wait_for_background_work()
 
     model = _UnhurriedModel(DemoModel(scripts_folder, pause_s=0), wait)
@@ -169,6 +170,7 @@ async def play_session(
         for number, message in enumerate(script.user_messages[:PREPARED_TASKS]):
             on_progress(number, PREPARED_TASKS)
             await conversation.run(message)
+            await conversation.checkpoints.wait()
             await conversation.wait_for_background_work()
             await compact_up_to(conversation, _HANDOVERS.get(number + 1, 0))
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.words.sessions import session_title
@@ -12,32 +12,42 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Timeline")
 
 
-def handover_titles(handovers: Mapping[int, HandoverMade]) -> dict[int, str]:
-    """Return titles by events, oldest first; one that was edited or written again keeps its number."""
+def handover_titles(
+    handovers: Mapping[int, HandoverMade], checkpoints: Container[int] = ()
+) -> dict[int, str]:
+    """Return titles by events, oldest first; one that was edited or written again keeps its number.
+
+    Those of `checkpoints` are counted by themselves.
+    """
     titles: dict[int, str] = {}
-    numbers: dict[int, int] = {}
-    times: Counter[tuple[int, bool]] = Counter()  # by number: how often it was edited, or written again
+    numbers: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    times: Counter[tuple[bool, int, bool]] = Counter()  # by number: how often it was edited, or written again
     for seq, handover in handovers.items():
         if handover.origin:
             titles[seq] = tr("Handover of “{title}”", title=session_title(handover.origin_title))
             continue
+        is_checkpoint = seq in checkpoints
+        same_kind = numbers[is_checkpoint]
         revised_seq = handover.revises or min(handover.replaces, default=0)
-        number = numbers[seq] = numbers.get(revised_seq) or max(numbers.values(), default=0) + 1
+        number = same_kind[seq] = same_kind.get(revised_seq) or max(same_kind.values(), default=0) + 1
         is_repeat = bool(handover.replaces)
         if revised_seq:
-            times[number, is_repeat] += 1
-        titles[seq] = _title(
-            number, times[number, is_repeat], is_changed=bool(revised_seq), is_repeat=is_repeat
-        )
+            times[is_checkpoint, number, is_repeat] += 1
+        title = _title(number, is_checkpoint, is_changed=bool(revised_seq), is_repeat=is_repeat)
+        count = times[is_checkpoint, number, is_repeat] if revised_seq else 0
+        titles[seq] = title if count < 2 else tr("{title} ({count})", title=title, count=count)  # noqa: PLR2004 - the second
     return titles
 
 
-def _title(number: int, count: int, *, is_changed: bool, is_repeat: bool) -> str:
-    """Return a title; `count` tells those apart that were changed in the same way."""
+def _title(number: int, is_checkpoint: bool, *, is_changed: bool, is_repeat: bool) -> str:
+    if is_checkpoint:
+        return (
+            tr("Checkpoint {number}, edited", number=number)
+            if is_changed
+            else tr("Checkpoint {number}", number=number)
+        )
     if not is_changed:
         return tr("Handover {number}", number=number)
     if is_repeat:
-        title = tr("Handover {number}, run again", number=number)
-    else:
-        title = tr("Handover {number}, edited", number=number)
-    return title if count == 1 else tr("{title} ({count})", title=title, count=count)
+        return tr("Handover {number}, run again", number=number)
+    return tr("Handover {number}, edited", number=number)

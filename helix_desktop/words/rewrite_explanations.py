@@ -32,6 +32,14 @@ def explain_summarized() -> str:
     return tr("Summarized: replaced by a handover. Undo puts the messages back into the context.")
 
 
+def explain_checkpoint() -> str:
+    """Say what a checkpoint is, and that no request has it."""
+    return tr(
+        "A handover written ahead of time, while the context stays as it is. The next compaction begins "
+        "with the newest one."
+    )
+
+
 def hold_text(on: bool) -> str:
     """Say that the user put the context on hold, or let it go."""
     return tr("Compaction on hold") if on else tr("Compaction resumed")

@@ -311,6 +311,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, DrawnRandom], object]] = {
     "form": lambda simulator, rng: session_rewrites.choose_form(
         simulator, _output_number(simulator, rng), rng.pick(get_args(Form))
     ),
+    "checkpoint": lambda simulator, _: session_rewrites.write_checkpoint(simulator),
     "exclude": lambda simulator, rng: session_rewrites.exclude(simulator, rng.number(99)),
     "undo": lambda simulator, rng: simulator.undo(rng.number(len(simulator.transcript.rewrites.by_seq))),
     "redo": lambda simulator, rng: simulator.redo(rng.number(len(simulator.transcript.rewrites.undone))),
@@ -325,6 +326,7 @@ REWRITE_ACTIONS = (
     "observe",
     "place",
     "hand_over",
+    "checkpoint",
     "pin",
     "unpin",
     "form",

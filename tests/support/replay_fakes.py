@@ -18,6 +18,8 @@ class UnmanagedReplay:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.summaries: list[int] = []
+        self.checkpoints: list[int] = []
+        self.longest_stretch = 0
         self.counts = MechanismCounts()
         self.turns = 0
         self.closed = False

@@ -10,13 +10,24 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation, observation_task
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.exclusion import excluded_event, plan_exclusion, plan_opening_exclusion
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.summary import (
+    SECTIONS,
+    Bullet,
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    Observation,
+    ObservationsFailed,
+    ObservationsMade,
+    Section,
+)
 from tests.support.session_simulator import SessionSimulator, count_tokens, output_in_form, run_sync
 
 IDLE_S = 3_600  # long enough for every provider to have forgotten
@@ -106,6 +117,24 @@ def place_observations(simulator: SessionSimulator) -> None:
     event = observation.pending_observations(simulator.transcript)
     if event is not None:
         run_sync(simulator.window_rewriter.place_observations(event, PlacementReason.MANUAL))
+
+
+def write_checkpoint(simulator: SessionSimulator, text: str = "It is half done") -> int:
+    """Record a checkpoint of everything so far, each sentence citing the newest message; its seq.
+
+    0: there is no message yet.
+    """
+    if not simulator.transcript.messages.items:
+        return 0
+    upto = simulator.transcript.messages.items[-1].seq
+    sections = tuple(Section(title, (Bullet(text, (upto,)),)) for title in SECTIONS)
+    trigger, newest = HandoverTrigger.THRESHOLD, newest_checkpoint(simulator.transcript)
+    handover = HandoverMade(
+        upto, 0, sections, "", "", 0, 90, 400, 0, 4, "m", trigger, checkpoint=newest[0] if newest else 0
+    )
+    prepared = HandoverPrepared(handover, 40_000, 880)
+    simulator.record(HandoverDiscarded(900, 0.01, unpriced=0, prepared=prepared))
+    return simulator.transcript.last_seq
 
 
 def sweep_all(simulator: SessionSimulator, newest: int) -> None:

@@ -15,6 +15,7 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.mode_notes import newest_mode_note
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
@@ -22,6 +23,7 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
     covered_counts,
     covered_messages,
+    newest_checkpoint,
     newest_turn_words,
     parse_handover,
     previous_handover,
@@ -41,7 +43,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     covered_facts,
 )
 from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES, SummaryTask, handover_task
-from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
+from helix_desktop.context.summaries.transcript_lines import brief_lines, short_lines, transcript_lines
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
@@ -52,7 +54,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, Section
-from helix_desktop.domain.translatable_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 
 _text = TextContext("Agent")
 
@@ -68,6 +70,8 @@ class CompactionInput(msgspec.Struct, frozen=True):
 
     `words` are the agent's messages among them that stay verbatim, those of the newest complete turn. A new
     handover takes the place of those in `replaces`. The messages `following` them stay in the window.
+    With `is_short` a model reads the `fresh` messages in their short form; without any, `previous`, the
+    `checkpoint` of that event, says all that there is to say.
     """
 
     cut: CutPoint
@@ -81,13 +85,21 @@ class CompactionInput(msgspec.Struct, frozen=True):
     words: tuple[int, ...] = ()
     replaces: tuple[int, ...] = ()
     following: tuple[LogItem, ...] = ()
+    is_short: bool = False
+    checkpoint: int = 0
+
+    @property
+    def unchanged_checkpoint(self) -> HandoverMade | None:
+        """Return the checkpoint that is put in place as it is, without a call; None: one is needed."""
+        return self.previous if self.checkpoint and not self.fresh else None
 
 
 class Compactor:
     """The writer of one session's handovers, one at a time."""
 
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, runtime: SessionRuntime, is_published: bool = True) -> None:
+        """Unless its progress `is_published`, nobody sees that it writes."""
+        self._runtime, self._is_published = runtime, is_published
         self._summarizer = Summarizer(runtime)
         self.unused = UnusedSummaries(runtime)
         self.is_running = False
@@ -207,7 +219,35 @@ class Compactor:
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await checked_handover(self._runtime, edited, await asyncio.to_thread(covered_facts, covered))
 
+    async def prepare(self, upto: int, approve: ApproveSpending) -> tuple[HandoverMade, int]:
+        """Write a checkpoint of everything up to an event; return it with the tokens that it read.
+
+        Raises CompactionRefused if no model can, and what `approve` raises.
+        """
+        self._approve = approve
+        started_at_ms, self._summarizer.spent, self._estimate = self._runtime.clock(), Spending(), None
+        source_input = self._read_input(CutPoint(upto, 0, 0, 0), is_update=True, is_short=True)
+        try:
+            result, _ = await self._ask_models(source_input, "")
+            if result.value is None:
+                why = result.rejection.why if result.rejection else verbatim(result.fallback_reason)
+                raise CompactionRefused(_text("The checkpoint wasn't written."), why)
+            event = await self._build_event(source_input, result)
+        except asyncio.CancelledError:
+            await self.unused.record(self._summarizer.spent)
+            raise
+        read = self._estimate.tokens if self._estimate is not None else 0
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
+        return msgspec.structs.replace(event, index="", duration_ms=duration_ms), read
+
+    @property
+    def spent(self) -> Spending:
+        """What the newest attempt spent, even if it failed."""
+        return self._summarizer.spent
+
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
+        if not self._is_published:
+            return
         self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
         self._runtime.session.publish(CompactionProgress(phase, text, self._estimate))
 
@@ -231,7 +271,7 @@ class Compactor:
         """
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut, rerun_seq)
+        source_input = self._read_input(cut, rerun_seq, is_update=trigger is not HandoverTrigger.MANUAL)
         if trigger is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
@@ -247,7 +287,10 @@ class Compactor:
         event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
         return event, summary.doubt
 
-    def _read_input(self, cut: CutPoint, rerun_seq: int) -> CompactionInput:
+    def _read_input(
+        self, cut: CutPoint, rerun_seq: int = 0, is_update: bool = False, is_short: bool = False
+    ) -> CompactionInput:
+        """Return what to read; with `is_update`, the newest checkpoint and what came since in short form."""
         transcript, replaces = self._runtime.transcript, tuple[int, ...]()
         if rerun_seq:
             active_handover(transcript, rerun_seq)
@@ -260,7 +303,14 @@ class Compactor:
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
         covers, masked = transcript.window.covers, frozenset(transcript.window.masked)
         previous_seq = transcript.window.handover[0] if transcript.window.handover else 0
-        previous = previous_handover(transcript)
+        previous, checkpoint_seq = previous_handover(transcript), 0
+        newest = newest_checkpoint(transcript) if is_update else None
+        if newest is not None:
+            checkpoint_seq, previous = newest
+            since = transcript.messages.between(previous.upto, cut.upto)
+            fresh = tuple(
+                item for item in transcript.window.without_excluded(since) if item.seq != cut.kept_seq
+            )
         words = newest_turn_words(
             transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
         )
@@ -270,7 +320,9 @@ class Compactor:
             later = [newest_message, *later]
         following = tuple(transcript.window.without_excluded(later))
         return CompactionInput(
-            cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces, following
+            *(cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces, following),
+            is_short=is_short or bool(checkpoint_seq),
+            checkpoint=checkpoint_seq,
         )
 
     async def _summarize(
@@ -282,17 +334,13 @@ class Compactor:
         with that doubt: the user can judge it.
         """
         result: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
-        if ask_model:
-            task = await self._brief(source_input, focus)
-            requests = (item for item in source_input.following if isinstance(item.event, UserSpoke))
-            sources = frozenset(item.seq for item in (*source_input.covered, *requests))
-            source = await asyncio.to_thread(summary_input, task.lines, source_input.covered)
-            result = await self._summarizer.summarize(
-                task,
-                lambda text: accept_sections(parse_handover(text, sources), source, text),
-                lambda text: self._publish_phase("summarize", text),
-                self._on_estimate,
+        checkpoint = source_input.unchanged_checkpoint
+        if checkpoint is not None:
+            return msgspec.structs.replace(
+                result, value=checkpoint.sections, model=checkpoint.model, is_demo=checkpoint.demo
             )
+        if ask_model:
+            result, sources = await self._ask_models(source_input, focus)
             if result.value is not None:
                 return result
             rejection = result.rejection
@@ -300,16 +348,41 @@ class Compactor:
                 return _doubtful(result, rejection, parse_handover(rejection.text, sources))
             if rejection is not None and not last_try:
                 raise rejection
-        sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
+        sections = await asyncio.to_thread(
+            extractive_handover,
+            source_input.fresh,
+            source_input.previous,
+            self._runtime.transcript.reverted_files.by_path,
+        )
         return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
 
+    async def _ask_models(
+        self, source_input: CompactionInput, focus: str
+    ) -> tuple[SummaryResult[tuple[Section, ...]], frozenset[int]]:
+        """Return what the models wrote, and the events that it may name as sources."""
+        task = await self._brief(source_input, focus)
+        requests = (item for item in source_input.following if isinstance(item.event, UserSpoke))
+        sources = frozenset(item.seq for item in (*source_input.covered, *requests))
+        source = await asyncio.to_thread(summary_input, task.lines, source_input.covered)
+        result = await self._summarizer.summarize(
+            task,
+            lambda text: accept_sections(parse_handover(text, sources), source, text),
+            lambda text: self._publish_phase("summarize", text),
+            self._on_estimate,
+        )
+        return result, sources
+
     async def _brief(self, source_input: CompactionInput, focus: str) -> SummaryTask:
-        lines = await asyncio.to_thread(
-            transcript_lines,
-            source_input.fresh,
-            source_input.covers,
-            source_input.masked,
-            self._runtime.extracts,
+        lines = (
+            await asyncio.to_thread(short_lines, source_input.fresh)
+            if source_input.is_short
+            else await asyncio.to_thread(
+                transcript_lines,
+                source_input.fresh,
+                source_input.covers,
+                source_input.masked,
+                self._runtime.extracts,
+            )
         )
         runtime, cut = self._runtime, source_input.cut
         quoted = user_text_seqs(
@@ -329,8 +402,9 @@ class Compactor:
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
     ) -> HandoverMade:
         """Return the event without what is known only on recording: its index, and the usage after it."""
-        policy, cut = self._runtime.policy, source_input.cut
+        policy, cut, checkpoint = self._runtime.policy, source_input.cut, source_input.unchanged_checkpoint
         facts = await asyncio.to_thread(covered_facts, source_input.covered)
+        facts.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
         event = HandoverMade(
             upto=cut.upto,
             kept=cut.kept_seq,
@@ -358,6 +432,8 @@ class Compactor:
             words=source_input.words,
             replaces=source_input.replaces,
             mode_note=newest_mode_note(source_input.covered),
+            checkpoint=source_input.checkpoint,
+            edited=bool(checkpoint and checkpoint.edited),
         )
         return await checked_handover(self._runtime, event, facts)
 
@@ -369,13 +445,22 @@ class Compactor:
         indexed_event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
         await self._runtime.session.record_decided(lambda: self._events_to_record(indexed_event), [content])
 
+    def _without_replaced(self, event: HandoverMade) -> tuple[Transcript, tuple[int, ...]]:
+        transcript = self._runtime.transcript
+        return without_handover(transcript) if event.replaces else (transcript, ())
+
+    def takes_place_of_same(self, event: HandoverMade) -> bool:
+        """Return True if a handover still updates and replaces what it was written for."""
+        base, replaces = self._without_replaced(event)
+        current = base.window.handover
+        return (current[0] if current else 0) == event.former and replaces == event.replaces
+
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the events to record. Raises CompactionRefused if outdated, or if too little is freed."""
         transcript = self._runtime.transcript
         policy, frame = self._runtime.policy, self._runtime.frame
-        base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
-        current = base.window.handover
-        if (current[0] if current else 0) != event.former or replaces != event.replaces:
+        base, _ = self._without_replaced(event)
+        if not self.takes_place_of_same(event):
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),
                 _text("The history changed in the meantime."),

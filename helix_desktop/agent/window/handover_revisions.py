@@ -10,13 +10,23 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
 from helix_desktop.agent.window.handover_draft import RevisionDraft
-from helix_desktop.context.summaries.handover import covered_messages
+from helix_desktop.context.summaries.handover import covered_messages, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, sections_with
 from helix_desktop.context.summaries.summary_coverage import covered_facts
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
+from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    Section,
+)
+from helix_desktop.domain.translatable_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class HandoverRevisions:
@@ -28,7 +38,7 @@ class HandoverRevisions:
     async def draft(self, seq: int) -> RevisionDraft:
         """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
         transcript = self._runtime.transcript
-        handovers = transcript.rewrites.handovers
+        handovers = transcript.written_handovers
         handover = handovers[seq]
         covered = covered_messages(transcript, handover.upto, handover.kept)
         facts = await asyncio.to_thread(covered_facts, covered)
@@ -43,12 +53,31 @@ class HandoverRevisions:
     async def record(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
         """Record the active handover again with the user's own sections; the former text stays.
 
-        Raises CompactionRefused if another one is active by now, or if one is being written.
+        So it is with the newest checkpoint. Raises CompactionRefused if another one is active by now, or if
+        one is being written.
         """
+        if draft.seq in self._runtime.transcript.checkpoints:
+            await self._record_checkpoint(draft, sections)
+            return
         self._compactor.require_idle()
         active_handover(self._runtime.transcript, draft.seq)
         event = await self.check(draft, sections)
         await self._runtime.session.record_decided(lambda: self._events_to_record(event))
+
+    async def _record_checkpoint(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
+        event = await self.check(draft, sections)
+
+        def decide() -> list[HandoverDiscarded]:
+            newest = newest_checkpoint(self._runtime.transcript)
+            if newest is None or newest[0] != draft.seq:
+                raise CompactionRefused(
+                    _text("The checkpoint wasn't changed."),
+                    _text("A newer checkpoint or handover took its place."),
+                    _text("Open the timeline and try again."),
+                )
+            return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(event))]
+
+        await self._runtime.session.record_decided(decide)
 
     async def put_back(self, seq: int, title: str, bullet: Bullet) -> None:
         """Add a sentence of another handover to a section of the active one, `seq`; the former text stays.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
+from helix_desktop.agent.window.checkpoints import Checkpoints
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.agent.window.handovers import Handovers
@@ -37,8 +38,17 @@ log = logging.getLogger(__name__)
 class ContextManager:
     """The manager of one session's window, live and in replay alike."""
 
-    def __init__(self, runtime: SessionRuntime, approvals: SpendApprovals | None = None) -> None:
-        """With `approvals`, background work keeps to the budget, and asks first where the policy says so."""
+    def __init__(
+        self,
+        runtime: SessionRuntime,
+        approvals: SpendApprovals | None = None,
+        may_start: Callable[[], bool] = lambda: True,
+        stays_open: bool = True,
+    ) -> None:
+        """With `approvals`, background work keeps to the budget, and asks first where the policy says so.
+
+        For the others see `Checkpoints`.
+        """
         self._runtime = runtime
         self.rewriter = WindowRewriter(runtime)
         self.early_rewrites = EarlyRewrites(runtime, self.rewriter)
@@ -48,6 +58,11 @@ class ContextManager:
         self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
         self.observations = Observations(runtime, self.rewriter, observer, observation_job)
         self.summary_wait = SummaryWait(runtime)
+        checkpoint_job = BackgroundJob(runtime, "checkpoint", approvals)
+        self.checkpoints = Checkpoints(
+            runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
+        )
+        self.checkpoints.on_done = self._after_checkpoint
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
         self._validator = request_validation.RequestValidator()
 
@@ -76,6 +91,7 @@ class ContextManager:
             limit = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1)
             await self._make_room(limit, int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
+        self.checkpoints.start_due()
         return gauge
 
     async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> Sequence[int] | None:
@@ -131,11 +147,33 @@ class ContextManager:
             return
         if not self.observations.are_pending:  # they may make room enough with the next request
             self._start_due_handover(refresh=True)
-        if not self.handovers.is_busy:
+        if not self.handovers.is_busy and not self.checkpoints.is_running:
             self.observations.start_due()
+        self.checkpoints.after_turn()
+
+    def catch_up(self) -> None:
+        """Start the checkpoint that came due while the session was closed, at once or when it is idle."""
+        self.checkpoints.after_turn()
+
+    def _is_calm(self) -> bool:
+        """Return True if nothing else is written, and the window is not under pressure: one at a time."""
+        is_writing = self.handovers.is_busy or self.observations.is_running
+        return not is_writing and self.rewriter.gauge().pressure == "none"
+
+    def _after_checkpoint(self) -> None:
+        """Start what had to wait for a checkpoint."""
+        if not self._runtime.transcript.turn_open:
+            self.after_turn()
 
     def _start_due_handover(self, refresh: bool = False) -> None:
-        """Start a handover that is due, unless observations make the room that it would."""
+        """Start a handover that is due, unless observations make the room that it would.
+
+        It waits for a checkpoint that is being written, and then begins with that; in panic there is no time.
+        """
+        if self.checkpoints.is_running:
+            if self.rewriter.gauge().pressure != "panic":
+                return
+            self.checkpoints.cancel()
         if self.handovers.is_busy or not self.observations.start_in_place_of_handover():
             self.handovers.start_due(refresh)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from helix_desktop.context.intake.error_lines import MENTION, REPORT, ErrorFinder
+from helix_desktop.context.intake.error_lines import MENTION, REPORT, ErrorFinder, lines_worth_reading
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
@@ -135,6 +135,10 @@ class _DiffLines:
         return line.startswith(_DIFF_HEADER)
 
 
+_READ_LINES = 100_000
+"""Lines that are read one by one; of more only those with a word that matters, and the first and last."""
+
+
 def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
 
@@ -146,7 +150,7 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
     finder, last = ErrorFinder(), None
     lines = text[start:end].split("\n")
     diff = _DiffLines()
-    for place, line in enumerate(lines):
+    for place, line in lines_worth_reading(lines, _READ_LINES):
         if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
             diff.begin_file()
             yield _ErrorLine(number + place, f"diff of {file[1][:cap]}", REPORT)

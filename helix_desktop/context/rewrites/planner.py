@@ -17,6 +17,7 @@ from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
+    newest_checkpoint,
     newest_turn_words,
     user_text_budget,
     user_text_tokens,
@@ -24,11 +25,13 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
+from helix_desktop.domain.events.summary import HandoverMade
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
 SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
 OBSERVATION_TOKENS = 1_200  # the same of observations: sixty facts at most
+IDLE_CHECKPOINT_TOKENS = 10_000  # of history for which a checkpoint is due once an open session is idle
 _REFINED_SHARE = 0.5  # of observations that refining frees, at least: the prompt asks for half
 
 
@@ -246,12 +249,36 @@ def _pinned_tokens(transcript: Transcript, upto: int) -> int:
     )
 
 
+def newest_summary(transcript: Transcript) -> tuple[int, HandoverMade] | None:
+    """Return what the next checkpoint updates, with its event: the newest one, or the active handover."""
+    return newest_checkpoint(transcript) or transcript.window.handover
+
+
+def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, is_idle: bool = False) -> int:
+    """Return the event up to which a checkpoint is due, 0 if none is; `now_ms` in milliseconds.
+
+    The history since the last checkpoint or handover counts with outputs in full; where the session
+    `is_idle`, less of it is enough. The cooldown of handovers since either has passed.
+    """
+    items = transcript.messages.items
+    if not (policy.enabled and policy.checkpoint_tokens and items) or transcript.open_calls:
+        return 0
+    waited = now_ms - max(transcript.last_compaction_at_ms, transcript.last_checkpoint_at_ms)
+    if transcript.on_hold or 0 <= waited < policy.handover_cooldown_s * 1000:
+        return 0
+    newest = newest_summary(transcript)
+    history = transcript.messages.full_tokens_after(newest[1].upto if newest is not None else 0)
+    least = min(policy.checkpoint_tokens, IDLE_CHECKPOINT_TOKENS) if is_idle else policy.checkpoint_tokens
+    return items[-1].seq if history >= least else 0
+
+
 def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:
     """Return the milliseconds to wait after a handover, undo or failure; doubled per failure in a row."""
-    return _backoff_ms(policy, transcript.handover_failures)
+    return backoff_ms(policy, transcript.handover_failures)
 
 
-def _backoff_ms(policy: ContextPolicy, failures: int) -> int:
+def backoff_ms(policy: ContextPolicy, failures: int) -> int:
+    """Return the milliseconds to wait after so many failures in a row."""
     return policy.handover_cooldown_s * 1000 << min(failures, _MAX_DOUBLINGS)
 
 
@@ -308,7 +335,7 @@ def _is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: 
     """Return True while failures keep observations from being tried: the backoff, or three in a row."""
     failures = transcript.observation_failures
     waited = now_ms - transcript.last_observation_at_ms
-    return failures >= BREAKER_FAILURES or bool(failures and 0 <= waited < _backoff_ms(policy, failures))
+    return failures >= BREAKER_FAILURES or bool(failures and 0 <= waited < backoff_ms(policy, failures))
 
 
 def is_breaker_open(transcript: Transcript) -> bool:

@@ -41,13 +41,13 @@ def continued_handover(
 ) -> tuple[HandoverMade, str]:
     """Return the first event of a session that continues another one, and the text of its index entry.
 
-    `transcript` is that of the other one, `session_id`; `seq` is a handover of it, 0 the handover as it would
-    be now, of every message: `handover` where a model wrote it, else made without one. The text is empty
-    where the index entry is stored already. Event numbers of the other session are left out: here they would
-    name other events. Raise InvalidInput if there is no such handover, or no message. The tokens of the event
-    are to be counted.
+    `transcript` is that of the other one, `session_id`; `seq` is a handover or checkpoint of it, 0 the
+    handover as it would be now, of every message: `handover` where a model wrote it, else made without one.
+    The text is empty where the index entry is stored already. Event numbers of the other session are left
+    out: here they would name other events. Raise InvalidInput if there is no such handover, or no message.
+    The tokens of the event are to be counted.
     """
-    recorded = transcript.rewrites.handovers.get(seq)
+    recorded = transcript.written_handovers.get(seq)
     source = recorded if seq else handover or _preview(transcript, policy, window_size)
     if source is None:
         raise InvalidInput(
@@ -60,7 +60,7 @@ def continued_handover(
     quotes, quoted, answer_seq = _quotes(transcript, source, policy, window_size)
     source = _without_quoted(source, quoted, answer_seq)
     index_text, entries = "", source.index_entries
-    if not seq:
+    if not (seq and source.index):
         index_text, entries = build_index_entry(transcript, 0, source.upto)
     index = digest_of(index_text.encode("utf-8", "surrogatepass")) if index_text else source.index
     event = msgspec.structs.replace(
@@ -78,6 +78,7 @@ def continued_handover(
         former=0,
         revises=0,
         replaces=(),
+        checkpoint=0,
         trigger=HandoverTrigger.CONTINUED,
         threshold=0.0,
         origin=session_id,

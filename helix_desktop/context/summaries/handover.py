@@ -368,9 +368,29 @@ def previous_handover(transcript: Transcript) -> HandoverMade | None:
     None if there is none, or if the user excluded it.
     """
     seq, handover = transcript.window.handover or (0, None)
-    excluded = transcript.rewrites.excluded
-    if handover is None or seq in excluded:
+    if handover is None or seq in transcript.rewrites.excluded:
         return None
+    return _without_excluded_sources(transcript, handover)
+
+
+def newest_checkpoint(transcript: Transcript) -> tuple[int, HandoverMade] | None:
+    """Return the newest checkpoint that says more than the active handover, with its event; else None.
+
+    Without what stands on excluded events alone. One of messages that a repeated step dropped does not count,
+    nor does one before a change of the user's to the active handover.
+    """
+    active_seq, active = transcript.window.handover or (0, None)
+    for seq, prepared in reversed(transcript.checkpoints.items()):
+        checkpoint = prepared.handover
+        if active is not None and (checkpoint.upto <= active.upto or (active.edited and seq < active_seq)):
+            return None
+        if transcript.messages.item(checkpoint.upto) is not None:
+            return seq, _without_excluded_sources(transcript, checkpoint)
+    return None
+
+
+def _without_excluded_sources(transcript: Transcript, handover: HandoverMade) -> HandoverMade:
+    excluded = transcript.rewrites.excluded
     if not excluded:
         return handover
     sections = tuple(

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.context.intake.descriptions import describe_edits
 from helix_desktop.context.log.ended_observations import ended_observations
+from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
     UNCACHED,
@@ -103,6 +104,19 @@ def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
     return tuple(map(_folded_line, items))
 
 
+def short_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
+    """Return these messages in their short form: words verbatim, calls and results in one line each."""
+    return tuple(map(_short_line, items))
+
+
+def _short_line(item: LogItem) -> TranscriptLine:
+    match item.event:
+        case UserSpoke():
+            return _item_line(item, FULL_CHARS)
+        case _:
+            return msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS)
+
+
 def observation_line(observation: Observation) -> TranscriptLine:
     """Return an observation as a line: priority, date, text, sources."""
     cited = f" [{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else ""
@@ -113,8 +127,8 @@ def observation_line(observation: Observation) -> TranscriptLine:
 
 def _item_line(item: LogItem, max_chars: int, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
     match item.event:
-        case UserSpoke(text=text, attachments=attachments):
-            along = "".join(map(_attached, attachments))
+        case UserSpoke(text=text, attachments=attachments, note=note):
+            along = "".join(map(_attached, attachments)) + "".join(f" {line}" for line in revert_lines(note))
             return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(along), max_chars)
         case AssistantSpoke(text=text, calls=calls):
             call_text = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)

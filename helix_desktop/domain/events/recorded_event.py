@@ -10,9 +10,11 @@ from helix_desktop.domain.events.choices import (
     EffortChosen,
     EffortRefused,
     HoldSet,
+    McpServerFailed,
     ModeChanged,
     ModelChosen,
     PolicyChosen,
+    WindowLearned,
 )
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
@@ -51,6 +53,7 @@ from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -73,6 +76,8 @@ Event = (
     | ModelChosen
     | EffortChosen
     | EffortRefused
+    | WindowLearned
+    | McpServerFailed
     | PolicyChosen
     | HoldSet
     | SubagentStarted
@@ -121,7 +126,12 @@ def digests_in(event: Event) -> tuple[str, ...]:
             digests = _answer_digests(answer)
         case AssistantSpoke(short=short):
             digests = tuple(digest for call in short for digest in call.digests)
-        case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
+        case (
+            HandoverMade(index=index)
+            | HandoverDiscarded(prepared=HandoverPrepared(handover=HandoverMade(index=index)))
+            | FoldMade(index=index)
+            | ObservationsMade(index=index)
+        ):
             digests = (index,)
         case Excluded(digest=digest):
             digests = (digest,)

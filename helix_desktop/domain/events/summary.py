@@ -157,7 +157,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     `quotes` go with it. Its sentences name no sources: events of another log would be others here.
     With `revises`, the user changed the sections of that handover, and no model was asked. With `replaces`,
     it was written again: while it is active, those handovers are not, whatever they cover. `mode_note` is the
-    newest note on the permission mode that it covers: it stays in force.
+    newest note on the permission mode that it covers: it stays in force. `checkpoint` is the event of the
+    checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was.
     """
 
     upto: int
@@ -196,6 +197,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     estimated: bool = False
     unpriced: int | None = None
     mode_note: str = ""
+    checkpoint: int = 0
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
@@ -219,15 +221,31 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
         return self.problem is None and not (self.spent or self.cost)
 
 
-class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
-    """Calls of a model came to nothing: what they `spent`, in tokens, and their `cost`, in US dollars.
+class HandoverPrepared(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A checkpoint: a handover of everything up to its `upto`, written before one is due; no request has it.
 
-    A handover, observations or a side question were canceled, a draft was not used, a connection broke in an
-    answer. `estimated`: some by our count, as a call was cut off before its report. `unpriced`: the
-    tokens whose price is not known; None in older logs.
+    Its `former` is the checkpoint or handover that it updates; it has no index until it is put in place.
+    `history` are the tokens of the messages since that one, with outputs in full; its calls read `read`
+    tokens by our count. With `revises` the user changed the sections of that checkpoint.
+    """
+
+    handover: HandoverMade
+    history: int = 0
+    read: int = 0
+
+
+class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
+    """Calls of a model changed nothing in the context: what they `spent`, in tokens and US dollars.
+
+    They wrote the checkpoint `prepared`, or came to nothing: a handover, observations or a side question were
+    canceled, a draft was not used, a connection broke in an answer. `estimated`: some by our count, as a call
+    was cut off before its report. `unpriced`: the tokens whose price is not known; None in older logs.
+    A checkpoint is stored under this kind because releases before it skip it so, and count what it spent; a
+    kind that they do not know is damage to them.
     """
 
     spent: int = 0
     cost: float = 0.0
     estimated: bool = False
     unpriced: int | None = None
+    prepared: HandoverPrepared | None = None

@@ -30,6 +30,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -53,7 +54,10 @@ _MARK = re.compile(r"\[FORGOTTEN \d{4}-\d{2}-\d{2}\]")
 _HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
 
 _REPEATING_TOOLS = frozenset({*CACHE_TOOLS, EXCLUDE})
-_SUMMARIES = (SweepMade, HandoverMade, HandoverFailed, ObservationsMade, ObservationsFailed)
+_SUMMARIES = (
+    *(SweepMade, HandoverMade, HandoverFailed, HandoverDiscarded),
+    *(ObservationsMade, ObservationsFailed),
+)
 _NOTHING: Mapping[int, OutputCopies] = MappingProxyType({})
 
 T = TypeVar("T")

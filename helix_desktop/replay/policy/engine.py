@@ -84,7 +84,7 @@ class PolicyEngine:
         output_forms: OutputForms,
         on_rewrite: OnRewrite,
     ) -> None:
-        self._traced = TracedPolicy(policy.scaled(facts.info.window))
+        self._traced = TracedPolicy(_without_checkpoints(policy).scaled(facts.info.window))
         self.policy = cast("ContextPolicy", self._traced)  # the engine reads nothing but fields of it
         self.now_ms = 0
         self.seqs: dict[int, int] = {0: 0}
@@ -98,7 +98,7 @@ class PolicyEngine:
         self.transcript = self._session.transcript
         self._writer = SummaryWriter(facts.info, counter)
         self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
-        self._manager = ContextManager(self._runtime(counter, extracts))
+        self._manager = ContextManager(self._runtime(counter, extracts), stays_open=False)
 
     def _runtime(self, counter: TokenCounter, extracts: OutputExtracts) -> SessionRuntime:
         prompts, versions = split_versions(load_prompts())
@@ -116,7 +116,7 @@ class PolicyEngine:
 
     def decides_as(self, policy: ContextPolicy) -> bool:
         """Return True if so far it would have done the same under another policy."""
-        return self._traced.decides_as(policy.scaled(self._facts.info.window))
+        return self._traced.decides_as(_without_checkpoints(policy).scaled(self._facts.info.window))
 
     @property
     def frame(self) -> PromptFrame:
@@ -196,6 +196,11 @@ class PolicyEngine:
         while seq not in self.seqs:
             seq -= 1
         return self.seqs[seq]
+
+
+def _without_checkpoints(policy: ContextPolicy) -> ContextPolicy:
+    """Return the policy without checkpoints: they change no request, and a replay would make each again."""
+    return replace(policy, checkpoint_tokens=0)
 
 
 class _InlineExecutor(ThreadPoolExecutor):

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.list_place import PLACE_EVENTS
+from helix_desktop.domain.store.list_place import is_no_use
 from helix_desktop.domain.store.repair_report import TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb.branches import read_branches
@@ -148,7 +148,7 @@ def _with_event(summary: SessionSummary, recorded: RecordedEvent) -> SessionSumm
     place = summary.place.after(event)
     changes: dict[str, str | int] = {
         "created": summary.created or recorded.at,
-        "updated": summary.updated if isinstance(event, PLACE_EVENTS) else recorded.at,
+        "updated": summary.updated if is_no_use(event) else recorded.at,
         "pinned": place.pinned,
         "archived": place.archived,
         "title": getattr(event, "title", summary.title),

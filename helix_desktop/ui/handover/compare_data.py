@@ -66,7 +66,7 @@ def compared_counts(sections: Sequence[ComparedSection]) -> str:
 
 def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
     """Return what can be compared: the handover as it would be now, all others from the newest, nothing."""
-    titles = handover_titles(transcript.rewrites.handovers)
+    titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
     choices = [HandoverChoice(seq, _choice_text(transcript, seq, title)) for seq, title in titles.items()]
     preview = HandoverChoice(PREVIEW, tr("As it would be now"))
     return [preview, *reversed(choices), HandoverChoice(NOTHING, tr("Nothing"))]
@@ -76,14 +76,14 @@ def handover_before(transcript: Transcript, seq: int) -> int:
     """Return the handover that was made before one, or NOTHING; before the preview, the active one."""
     if seq == PREVIEW:
         return transcript.window.handover[0] if transcript.window.handover else NOTHING
-    return max((other for other in transcript.rewrites.handovers if other < seq), default=NOTHING)
+    return max((other for other in transcript.written_handovers if other < seq), default=NOTHING)
 
 
 def compared_pair(
     transcript: Transcript, before: int, after: int, preview: Sequence[Section]
 ) -> ComparedPair:
     """Return what differs between two handovers; `preview` are the sections as they would be now."""
-    handovers = transcript.rewrites.handovers
+    handovers = transcript.written_handovers
 
     def sections(seq: int) -> Sequence[Section]:
         return preview if seq == PREVIEW else handovers[seq].sections if seq in handovers else ()

@@ -11,7 +11,7 @@ from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.context.summaries.handover_preview import preview_handover
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import Redone, Undone
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
@@ -81,7 +81,7 @@ class ComparePresenter:
 
     def _on_update(self, update: Update) -> None:
         if isinstance(update, EventRecorded) and isinstance(
-            update.recorded.event, HandoverMade | Undone | Redone
+            update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone
         ):
             self._preview = None
             self._show()

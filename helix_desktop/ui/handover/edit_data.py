@@ -8,11 +8,12 @@ from typing import Literal
 
 from helix_desktop.agent.window.handover_draft import RevisionDraft
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import editable_sections, to_fields
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_token_count, format_token_difference
-from helix_desktop.words.summary_coverage import MissingText, added_text, coverage_text
+from helix_desktop.words.summary_coverage import MissingText, missing_rules_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")
@@ -49,18 +50,39 @@ class RevisionCheck:
 def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why handover `seq` cannot be edited; None if it can: only the active one."""
     rewrites, active = transcript.rewrites, transcript.window.handover
+    if seq in transcript.checkpoints:
+        return _checkpoint_refusal(transcript, seq)
     if rewrites.handovers[seq].origin:
         return EditRefusal(tr("This handover is of another session. Edit it there."))
     if transcript.can_redo(seq):
         reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, "redo", seq, tr("Redo"))
     if active is not None and active[0] != seq:
-        title = handover_titles(transcript.rewrites.handovers)[active[0]]
+        title = handover_titles(transcript.written_handovers, transcript.checkpoints)[active[0]]
         reason = tr(
             "“{title}” replaces this one in the context, so only that one can be edited.", title=title
         )
         return EditRefusal(reason, "open", active[0], tr("Edit that one"))
     return None
+
+
+def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
+    """Return why a checkpoint cannot be edited; None if the next handover begins with it."""
+    newest = newest_checkpoint(transcript)
+    if newest is not None and newest[0] == seq:
+        return None
+    following = (
+        newest[0]
+        if newest is not None
+        else transcript.window.handover[0]
+        if transcript.window.handover
+        else 0
+    )
+    if not following:
+        return EditRefusal(tr("The messages of this checkpoint were replaced, so it can't be edited."))
+    title = handover_titles(transcript.written_handovers, transcript.checkpoints)[following]
+    reason = tr("“{title}” updates this checkpoint, so only that one can be edited.", title=title)
+    return EditRefusal(reason, "open", following, tr("Edit that one"))
 
 
 def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
@@ -84,4 +106,4 @@ def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int, ratio: 
     tokens = format_token_count(now)
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
-    return RevisionCheck(tokens, coverage_text(event.coverage), added_text(event.coverage))
+    return RevisionCheck(tokens, "", missing_rules_text(event.coverage))

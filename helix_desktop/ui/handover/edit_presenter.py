@@ -11,7 +11,7 @@ from helix_desktop.context.summaries.compare_handovers import compare_handovers,
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.rewrite import Redone, Undone
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
@@ -61,7 +61,7 @@ class EditPresenter:
         if not self._is_open:
             return
         self._draft, transcript = draft, self._conversation.session.transcript
-        titles = handover_titles(transcript.rewrites.handovers)
+        titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
         self.dialog.show_handover(titles[seq], edited_fields(draft))
         self._show_check(draft, draft.handover)
         self.dialog.show_refusal(edit_refusal(transcript, seq))
@@ -70,7 +70,7 @@ class EditPresenter:
         if (
             self._draft is not None
             and isinstance(update, EventRecorded)
-            and isinstance(update.recorded.event, HandoverMade | Undone | Redone)
+            and isinstance(update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone)
         ):
             transcript = self._conversation.session.transcript
             self.dialog.show_refusal(edit_refusal(transcript, self._draft.seq))

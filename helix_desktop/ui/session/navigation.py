@@ -282,7 +282,7 @@ class SessionNavigation(QObject):
     async def _export(self, seq: int) -> None:
         conversation = self._session_controller.conversation
         transcript = conversation.session.transcript if conversation else Transcript()
-        handover = transcript.rewrites.handovers.get(seq)
+        handover = transcript.written_handovers.get(seq)
         if handover is None:
             return
         place = await pick_save_file(self._window, tr("Save handover"), f"handover-e{seq}.md")

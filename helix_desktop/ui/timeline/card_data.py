@@ -19,6 +19,7 @@ PointKind: TypeAlias = Literal[
 ]
 Group: TypeAlias = Literal[
     "handovers",
+    "checkpoints",
     "observations",
     "reflections",
     "placements",
@@ -43,6 +44,7 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 class HandoverCard:
     """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
 
+    One that `is_checkpoint` changed no request: `after` is what it would take.
     `messages` says how many messages and tool calls it covers.
     `threshold` is the share of the context window at which it started, 0 where that is not known.
     """
@@ -81,6 +83,9 @@ class HandoverCard:
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     is_revision: bool = False  # the user changed one that had been made
     replaced_by: str = ""  # the handover that was written in its place
+    is_checkpoint: bool = False
+    read: int = 0  # tokens that the calls for a checkpoint read
+    checkpoint: str = ""  # the one that it was made from
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +225,7 @@ class FormCard:
     """A large output and the form in which the agent got it: tokens in full (0: unknown) and as it is.
 
     `note` says why it is not the form that was asked for; `is_changed`: the user chose another one later;
-    `inside` is what covers it now.
+    `inside` is what covers it now; `is_unasked`: no model was asked, as it had been too slow before.
     """
 
     seq: int
@@ -236,11 +241,13 @@ class FormCard:
     cost: str = ""
     is_changed: bool = False
     inside: str = ""
+    is_unasked: bool = False
 
     @property
     def has_failed(self) -> bool:
         """Return True if nobody chose in time or at all, or the extract that was asked for is none."""
-        return self.chooser == "timeout" or (self.form == "preview" and bool(self.instructions or self.note))
+        has_reason = self.form == "preview" and bool(self.instructions or self.note)
+        return not self.is_unasked and (self.chooser == "timeout" or has_reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +379,8 @@ def card_group(card: TimelineCard) -> Group:
     """Return what a card is; an undo is no handover, whatever it undid."""
     if isinstance(card, ObservationsCard):
         return "reflections" if card.is_reflection else "observations"
+    if isinstance(card, HandoverCard) and card.is_checkpoint:
+        return "checkpoints"
     if isinstance(card, FormCard) and card.has_failed:
         return "failures"
     return _GROUPS[type(card)]

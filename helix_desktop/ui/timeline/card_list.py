@@ -217,7 +217,9 @@ class CardList(QObject):
 
 
 def _is_live(card: TimelineCard) -> bool:
-    return isinstance(card, HandoverCard) and not (card.is_undone or card.inside or card.replaced_by)
+    return isinstance(card, HandoverCard) and not (
+        card.is_undone or card.inside or card.replaced_by or card.is_checkpoint
+    )
 
 
 def _node_y(card: TimelineCard) -> int:

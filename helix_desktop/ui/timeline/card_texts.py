@@ -23,6 +23,7 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.words.rewrite_explanations import (
     explain_cached,
+    explain_checkpoint,
     explain_facts,
     explain_merged_facts,
     explain_noted,
@@ -34,15 +35,26 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Timeline")
 
 _GIST_BULLETS = 2
-_, _DETAILS, _DONE, _ISSUES, _TODO, _ = SECTIONS
-_GIST_FROM = (_ISSUES, _TODO, _DONE, _DETAILS)
+_SECTION_BULLETS, _GIST_SECTIONS = 3, 2
+_BACKGROUND, _DETAILS, _DONE, _ISSUES, _TODO, _PREFERENCES = SECTIONS
+_ORDER = (_ISSUES, _TODO, _DONE, _DETAILS, _PREFERENCES, _BACKGROUND)
 
 
 def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
-    """Return the sentences that say most of a handover, for its folded card."""
-    by_title = {section.title: section.bullets for section in sections}
-    firsts = [bullet for title in _GIST_FROM for bullet in by_title.get(title, ())[:1]]
+    """Return the sentences that say most of a handover, in a few lines."""
+    firsts = [bullet for section in ordered_sections(sections) for bullet in section.bullets[:1]]
     return firsts[:_GIST_BULLETS]
+
+
+def ordered_sections(sections: Sequence[Section]) -> list[Section]:
+    """Return sections as a card shows them: what is open comes first."""
+    return sorted(sections, key=lambda section: _ORDER.index(section.title) if section.title in _ORDER else 0)
+
+
+def gist_sections(sections: Sequence[Section]) -> list[Section]:
+    """Return what says most of a handover, for its folded card: sections with their first sentences."""
+    filled = [section for section in ordered_sections(sections) if section.bullets]
+    return [Section(section.title, section.bullets[:_SECTION_BULLETS]) for section in filled[:_GIST_SECTIONS]]
 
 
 def card_title(card: TimelineCard) -> str:
@@ -176,6 +188,7 @@ def card_group_text(group: Group | None) -> str:
     texts: dict[Group | None, str] = {
         None: tr("All"),
         "handovers": tr("Summarized"),
+        "checkpoints": tr("Checkpoints"),
         "observations": tr("Noted facts"),
         "reflections": tr("Merged facts"),
         "placements": tr("Facts added"),
@@ -193,6 +206,7 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "handovers": explain_summarized(),
+        "checkpoints": explain_checkpoint(),
         "observations": explain_facts(),
         "reflections": explain_merged_facts(),
         "placements": explain_noted(),

@@ -15,7 +15,7 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
+from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -31,8 +31,10 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import BranchKind, SessionBranched
 from helix_desktop.domain.events.summary import (
     Bullet,
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
+    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -54,13 +56,14 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.form_cards import form_card
+from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import chosen_form_text, excluded_text, pin_text
-from helix_desktop.words.summary_coverage import added_text, coverage_text
+from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -111,7 +114,7 @@ class _CardReducer:
         self._transcript, self._gauge_ratio, self._sent = transcript, gauge_ratio, sent
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
-        self._handover_titles = handover_titles(transcript.rewrites.handovers)
+        self._handover_titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
@@ -185,13 +188,21 @@ class _CardReducer:
         number = self._numbers[type(event)]
         match event:
             case HandoverMade():
-                card = _handover(recorded, event, self._handover_titles[recorded.seq], self._transcript)
+                card = _handover(recorded, event, self._handover_titles, self._transcript)
                 return replace(card, after=self._first_tokens(recorded.seq, event)) if event.origin else card
+            case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
+                return self._checkpoint(recorded, prepared)
             case FoldMade():
                 return _fold(recorded, event, number, self._transcript, self._ratio(recorded.seq))
             case ObservationsMade():
                 return self._observations(recorded, event, number)
         return None
+
+    def _checkpoint(self, recorded: RecordedEvent, prepared: HandoverPrepared) -> HandoverCard:
+        handover, ratio = prepared.handover, self._ratio(recorded.seq)
+        card = _handover(recorded, handover, self._handover_titles, self._transcript)
+        after = round(handover.tokens * ratio)
+        return replace(card, is_checkpoint=True, read=prepared.read, after=after)
 
     def _small_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         seq, at = recorded.seq, recorded.at
@@ -233,6 +244,9 @@ class _CardReducer:
             case EffortRefused() as effort:
                 fix = tr("Choose another effort in the model menu, or leave it to the provider.")
                 return FailureCard(seq, at, effort_refused_text(effort), effort.reason, fix=fix)
+            case WindowLearned(reason=reason) as learned:
+                fix = tr("To use another size, reset or enter it in Settings → Providers.")
+                return FailureCard(seq, at, window_learned_text(learned), reason, fix=fix)
         return None
 
     def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
@@ -350,18 +364,17 @@ class _CardReducer:
             refused=event.refused,
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
-            coverage=coverage_text(event.coverage),
-            missing=added_text(event.coverage),
+            missing=missing_rules_text(event.coverage),
         )
 
 
 def _handover(
-    recorded: RecordedEvent, event: HandoverMade, title: str, transcript: Transcript
+    recorded: RecordedEvent, event: HandoverMade, titles: Mapping[int, str], transcript: Transcript
 ) -> HandoverCard:
     return HandoverCard(
         seq=recorded.seq,
         at_ms=recorded.at,
-        title=title,
+        title=titles[recorded.seq],
         before=event.before,
         after=event.after,
         messages=translate(handover_counts(transcript, event).text),
@@ -388,9 +401,9 @@ def _handover(
         origin=event.origin,
         origin_title=event.origin_title,
         quotes=tuple(quote.text for quote in event.quotes),
-        coverage=coverage_text(event.coverage),
-        missing=added_text(event.coverage),
+        missing=missing_rules_text(event.coverage),
         is_revision=bool(event.revises),
+        checkpoint=titles.get(event.checkpoint, ""),
     )
 
 

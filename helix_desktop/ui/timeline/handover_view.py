@@ -28,7 +28,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import HandoverCard
-from helix_desktop.ui.timeline.card_texts import card_title, gist_bullets
+from helix_desktop.ui.timeline.card_texts import card_title, gist_sections, ordered_sections
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     TimeLabel,
@@ -43,7 +43,7 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
-from helix_desktop.words.rewrite_explanations import explain_summarized
+from helix_desktop.words.rewrite_explanations import explain_checkpoint, explain_summarized
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import revision_size_text
 from helix_desktop.words.sessions import session_title
@@ -79,7 +79,7 @@ def section_disclosure(
 
 
 class HandoverView(Card):
-    """Folded it says the gist; unfolded it shows everything."""
+    """Folded it says what is open; unfolded it shows everything. What it took stands below."""
 
     def __init__(
         self, card: HandoverCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
@@ -96,14 +96,15 @@ class HandoverView(Card):
         self.body.addWidget(self._heading(now_ms))
         self._gist = self._summary()
         self.body.addWidget(self._gist)
-        self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage:
-            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
         note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"
         self.opener = DisclosureHead(tr("Full handover"), note, "muted")
         self.body.addWidget(self.opener)
+        self._details_place = self.body.count()
+        self.body.addWidget(FlowBox(self._pills()))
+        if card.coverage or card.missing.lines:
+            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.opener.toggled.connect(self._unfold)
         if unfolded:
             self.opener.setChecked(True)
@@ -121,8 +122,10 @@ class HandoverView(Card):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if card.origin:
             edit.hide()
-        undo = undo_button(self._signals, card.seq, card.is_undone, card.replaced_by or card.inside)
-        end = [TimeLabel(card.at_ms, now_ms), compare, edit, undo]
+        end: list[QWidget] = [TimeLabel(card.at_ms, now_ms), compare, edit]
+        if not card.is_checkpoint:
+            inside = card.replaced_by or card.inside
+            end.append(undo_button(self._signals, card.seq, card.is_undone, inside))
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))
@@ -134,13 +137,17 @@ class HandoverView(Card):
         gist.setLayout(column)
         set_margins(column, 0, 0, 4, 0)
         column.setSpacing(3)
-        bullets = gist_bullets(self._card.sections)
-        for bullet in bullets:
-            role: TextRole = "faint" if self._card.is_undone else "muted"
-            view = BulletView(bullet, role, is_flagged=not self._card.origin)
-            view.source_clicked.connect(self._signals.source)
-            column.addWidget(view)
-        if not bullets:
+        role: TextRole = "faint" if self._card.is_undone else "muted"
+        sections = gist_sections(self._card.sections)
+        for section in sections:
+            if section is not sections[0]:
+                column.addSpacing(4)
+            column.addWidget(TextLine(section.title, 12, 600, self._text_role))
+            for bullet in section.bullets:
+                view = BulletView(bullet, role, is_flagged=not self._card.origin)
+                view.source_clicked.connect(self._signals.source)
+                column.addWidget(view)
+        if not sections:
             gist.hide()
         return gist
 
@@ -149,14 +156,15 @@ class HandoverView(Card):
         if card.origin:
             return self._origin_pills()
         messages = Pill(_messages_text(card), icon_name="message-square")
-        messages.setToolTip(explain_summarized())
+        messages.setToolTip(explain_checkpoint() if card.is_checkpoint else explain_summarized())
+        is_active = not (card.is_undone or card.is_checkpoint)
         pills: list[QWidget] = [
-            Pill(_size_text(card), "neutral" if card.is_undone else "accent", "gauge"),
+            Pill(_size_text(card), "accent" if is_active else "neutral", "gauge"),
             messages,
             model_pill(card),
-            Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
-            *cost_pills(card),
         ]
+        pills += self._source_pills()
+        pills += cost_pills(card)
         if not card.is_revision:
             pills.append(Pill(format_exact_duration(card.duration_ms), icon_name="clock"))
         if card.is_edited:
@@ -170,6 +178,21 @@ class HandoverView(Card):
             pills.append(replaced_pill(card.replaced_by))
         elif card.inside and not card.is_undone:
             pills.append(inside_pill(card.inside))
+        return pills
+
+    def _source_pills(self) -> list[QWidget]:
+        """Return why it was written, and from what."""
+        card, pills = self._card, list[QWidget]()
+        if card.is_checkpoint:
+            if card.read:
+                read = format_token_count(card.read)
+                pills.append(Pill(tr("Read {tokens}", tokens=read), icon_name="eye"))
+        else:
+            pills.append(Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"))
+        if card.checkpoint:
+            updated = Pill(tr("Updates {title}", title=card.checkpoint), icon_name="bookmark")
+            updated.setToolTip(tr("Written from that checkpoint and what came after it"))
+            pills.append(updated)
         return pills
 
     def _origin_pills(self) -> list[QWidget]:
@@ -195,7 +218,7 @@ class HandoverView(Card):
     def _unfold(self, is_open: bool) -> None:
         if self._details is None:
             self._details = self._build_details()
-            self.body.addWidget(self._details)
+            self.body.insertWidget(self._details_place, self._details)
             retint(self._details, self._theme)
         self._details.setVisible(is_open)
         self._gist.setVisible(not is_open)
@@ -210,7 +233,7 @@ class HandoverView(Card):
         column.addSpacing(4)
         self.parts = [
             section_disclosure(section, self._text_role, self._signals, is_flagged=not self._card.origin)
-            for section in self._card.sections
+            for section in ordered_sections(self._card.sections)
         ]
         for part in self.parts:
             part.head.setChecked(part.head.isEnabled())
@@ -228,12 +251,16 @@ class HandoverView(Card):
         menu, seq = QMenu(self), self._card.seq
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         is_live = not (self._card.is_undone or self._card.inside or self._card.replaced_by)
-        is_own = not self._card.origin
+        is_own, is_placed = not self._card.origin, not self._card.is_checkpoint
         for words, callback, is_enabled in (
-            (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq), True),
+            (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq), is_placed),
             (tr("Compare…"), lambda: self._signals.compare.emit(seq), True),
             (tr("Edit…"), lambda: self._signals.edit.emit(seq), is_own),
-            (tr("Run again…"), lambda: self._signals.run_again.emit(seq), is_own and is_live),
+            (
+                tr("Run again…"),
+                lambda: self._signals.run_again.emit(seq),
+                is_own and is_live and is_placed,
+            ),
             (tr("Start new session"), lambda: self._signals.new_session.emit(seq), True),
             (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq), True),
         ):
@@ -260,9 +287,13 @@ def _quotes_disclosure(quotes: Sequence[str], role: TextRole) -> Disclosure:
 
 def _size_text(card: HandoverCard) -> str:
     """Return what became of the context; an edit changes so little that only the difference shows it."""
+    if card.is_checkpoint:
+        return tr("Not in the context · {tokens}", tokens=format_token_count(card.after))
     text = revision_size_text if card.is_revision else format_token_change
     return text(card.before, card.after)
 
 
 def _messages_text(card: HandoverCard) -> str:
+    if card.is_checkpoint:
+        return tr("{messages} covered", messages=card.messages)
     return tr("{messages} summarized", messages=card.messages)

@@ -44,7 +44,8 @@ def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
 
 
 def _what_keeps(state: TimelineState, used: str) -> str:
-    if any(isinstance(card, HandoverCard) and not card.origin for card in state.cards):  # or undone
+    handovers = [card for card in state.cards if isinstance(card, HandoverCard)]
+    if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
         return tr("The context is {used} full.", used=used)
     holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
     has_notes = any(isinstance(card, FoldCard | PlacedCard) for card in holding)

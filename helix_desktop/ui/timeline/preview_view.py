@@ -19,7 +19,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import PREVIEW, Continuation, PreviewCard
-from helix_desktop.ui.timeline.card_texts import gist_bullets
+from helix_desktop.ui.timeline.card_texts import gist_bullets, ordered_sections
 from helix_desktop.ui.timeline.cards import CardSignals, session_pill
 from helix_desktop.ui.timeline.handover_view import section_disclosure
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
@@ -127,7 +127,10 @@ class PreviewView(Card):
         focused = next((part.head.text() for part in self._parts if part.head.hasFocus()), "")
         self._parts = []
         if is_open:
-            self._parts = [section_disclosure(section, "text", self._signals) for section in card.sections]
+            self._parts = [
+                section_disclosure(section, "text", self._signals)
+                for section in ordered_sections(card.sections)
+            ]
             if card.ledger:
                 self._parts.append(ledger_disclosure(card.ledger, "text"))
         for part in self._parts:

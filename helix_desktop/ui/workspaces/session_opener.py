@@ -87,6 +87,7 @@ class SessionOpener(QObject):
             self.session_opened.emit()
             self._window.show_center_page("work")
             await self._session_controller.show(workspace, conversation)
+            conversation.catch_up()
             try:
                 self._services.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless

@@ -263,6 +263,17 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
 
+def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
+    """A checkpoint of that session: in no request yet."""
+    values: dict[str, object] = {
+        "title": f"Checkpoint {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
+        "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0, "coverage": "",
+        "missing": NOTHING_MISSING,
+    }  # fmt: skip
+    return handover_card(number, seq, False, **(values | changes))
+
+
 def preview_card() -> PreviewCard:
     """The handover as it would be now, with what it does not name."""
     return PreviewCard(
@@ -283,7 +294,10 @@ def quiet_timeline_state() -> TimelineState:
                        for section in _SECTIONS),
         quotes=("Long answers stall the chat view.", "The renderer was the reason."),
     )  # fmt: skip
-    cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300), origin)
+    first = checkpoint_card(1, 118)
+    second = checkpoint_card(2, 431, checkpoint=first.title)
+    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, 2_300)
+    cards = (fold_card(2, 462), second, sweep, first, origin)
     preview = replace(preview_card(), missing=NOTHING_MISSING)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))

@@ -192,7 +192,7 @@ def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("intake_ask", tr("Let the agent choose"), "",
               tr("It chooses the full output, a preview or an extract. Off: always a preview.")),
         field("intake_deadline_s", tr("Time to choose and extract"), tr("seconds"),
-              tr("After that, a preview is used. A model that answers slowly gets up to six times as long. "
+              tr("After that, previews are used, and the model isn't asked again until Helix restarts. "
                  "0: the agent doesn't choose.")),
         field("preview_tokens", tr("Preview size"), tr("tokens")),
     ))  # fmt: skip
@@ -231,6 +231,9 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
               tr("Between turns, the newest turn always stays whole."), minimum=0.02, maximum=0.5),
         field("handover_cooldown_s", tr("Wait between compactions"), tr("seconds"),
               tr("Doubles after each failure, up to four times as long.")),
+        field("checkpoint_tokens", tr("Write a checkpoint every"), tr("tokens of history"),
+              tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
+                 "reads about 5,000 tokens. 0 turns them off."), step=5_000),
         field("user_text_tokens", tr("Your messages kept word for word"), tokens,
               tr("The newest that fit, at most 16 % of the context window. Also in notes and noted facts.")),
         field("ledger_tokens", tr("List of files, commands, errors"), tokens,

@@ -22,7 +22,7 @@ from helix_desktop.domain.events.rewrite_kinds import (
     RewriteKind,
     SweepReason,
 )
-from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.events.summary import HandoverDiscarded, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.store.stored_kinds import holds
 
@@ -231,3 +231,26 @@ def test_an_unknown_field_is_ignored() -> None:
 def test_the_model_that_the_user_let_continue_is_known() -> None:
     transcript = Transcript([read(row) for row in FILES["v9-accepted-model"]])
     assert (transcript.chosen_model, transcript.accepted_model) == ("", "demo/offline")
+
+
+class DiscardedBefore(msgspec.Struct, frozen=True, tag_field="kind", tag="handover-discarded"):
+    """What releases before checkpoints knew of this kind."""
+
+    spent: int = 0
+    cost: float = 0.0
+    estimated: bool = False
+    unpriced: int | None = None
+
+
+def test_a_release_before_checkpoints_skips_one() -> None:
+    """It reads calls that came to nothing, and counts what they spent; an unknown kind would be damage."""
+    row = next(row for row in FILES["v26-checkpoints"] if "prepared" in row["event"])
+    stored = msgspec.msgpack.encode(read(row))
+    payload = msgspec.msgpack.encode(msgspec.msgpack.decode(stored)["event"])
+    assert msgspec.msgpack.decode(payload, type=DiscardedBefore) == DiscardedBefore(9_200, 0.021, True, 0)
+    assert read(row).event == msgspec.convert(row["event"], type=HandoverDiscarded)
+    transcript = Transcript([read(row) for row in FILES["v26-checkpoints"]])
+    (prepared,) = transcript.checkpoints.values()
+    assert (prepared.handover.upto, prepared.history, prepared.read) == (2, 40_210, 8_300)
+    assert transcript.window.handover is not None
+    assert transcript.window.handover[1].checkpoint == 3

@@ -220,6 +220,7 @@ def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
     turns = [recorded.event for recorded in simulator.log if isinstance(recorded.event, TurnEnded)]
     expected = {
         "handovers": kinds["HandoverMade"],
+        "checkpoints": len(simulator.transcript.checkpoints),
         "observations": len(observed) - reflections,
         "reflections": reflections,
         "placements": kinds["ObservationsPlaced"],

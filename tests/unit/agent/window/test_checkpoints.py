@@ -1,0 +1,349 @@
+"""Checkpoints: written beside the turns, shown in no request, and what the next handover begins with."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverDiscarded,
+    HandoverFailed,
+    HandoverMade,
+    HandoverPrepared,
+)
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.ui.handover.compare_data import compared_pair, handover_before, handover_choices
+from helix_desktop.ui.handover.edit_data import edit_refusal
+from helix_desktop.words.handover_titles import handover_titles
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import (
+    SUMMARY,
+    Script,
+    ScriptedModel,
+    ScriptedReply,
+    text_reply,
+    tool_call_reply,
+)
+
+EVERY_2000 = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=2_000)
+WIDE = ModelInfo("test", "scripted", window=128_000, reserve=400)
+TURN_TOKENS = 620
+"""About what a turn of `thinking_turns` takes."""
+
+
+def thinking_turns(calls: int = 1) -> Script:
+    """Return a model that makes so many calls a turn, thinking aloud, and then says `Done.`"""
+
+    def play(request: ModelRequest) -> ScriptedReply:
+        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
+        made = sum(message.role == "assistant" for message in request.messages[newest:])
+        if made == calls:
+            return text_reply("Done.")
+        say = ("say", {"times": 40})
+        return tool_call_reply(say, text="word " * 520, id_prefix=f"w{len(request.messages)}-")
+
+    return play
+
+
+async def rig_with(
+    policy: ContextPolicy = EVERY_2000,
+    script: Script | None = None,
+    summary: Script | None = None,
+    info: ModelInfo = WIDE,
+    is_unattended: bool = False,
+) -> AgentRig:
+    """Return a conversation that has begun."""
+    model = ScriptedModel(script or thinking_turns(), info, summary_script=summary)
+    rig = AgentRig(model, policy, approver=FixedApprover("once") if is_unattended else None)
+    await rig.begin()
+    return rig
+
+
+async def run_turns(rig: AgentRig, count: int, text: str = "Think. Never touch main.") -> None:
+    """Run so many turns, a minute apart, and let end what they began."""
+    for _ in range(count):
+        assert (await rig.conversation.run(text)).how == "done"
+        await rig.wait_until_idle()
+        await rig.conversation.checkpoints.wait()
+        rig.clock.advance_s(61)
+
+
+def checkpoints(rig: AgentRig) -> dict[int, HandoverPrepared]:
+    """Return the checkpoints so far, by their events."""
+    return rig.conversation.session.transcript.checkpoints
+
+
+def next_request(rig: AgentRig) -> ModelRequest:
+    """Return what would be sent now."""
+    return rig.conversation.window.measure()[0].request
+
+
+async def test_enough_history_brings_a_checkpoint_that_changes_no_request() -> None:
+    gate = asyncio.Event()
+    rig = await rig_with(summary=lambda _: [gate, *text_reply(SUMMARY)])
+    await run_turns(rig, 3)
+    assert not checkpoints(rig)
+    assert (await rig.conversation.run("And now?")).how == "done"
+    before = next_request(rig)
+    gate.set()
+    await rig.conversation.checkpoints.wait()
+    assert next_request(rig) == before
+    ((seq, prepared),) = checkpoints(rig).items()
+    assert 0 < prepared.handover.upto < seq
+    assert prepared.history >= EVERY_2000.checkpoint_tokens
+    assert prepared.handover.sections[0].title == "Project Background"
+    assert prepared.handover.index == ""
+    assert rig.events(HandoverMade) == []
+    await rig.assert_consistent()
+
+
+async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 4, text="The first part.")
+    await run_turns(rig, 4, text="The second part.")
+    first, second = (request.messages[-1].text for request in rig.model.summary_requests)
+    assert "The former handover, to be updated" not in first
+    assert "The former handover, to be updated" in second
+    assert "e3 user: The first part." in first
+    assert "e3 user: The first part." not in second
+    assert "user: The second part." in second
+    (first_seq, _), (_, updated) = checkpoints(rig).items()
+    assert updated.handover.checkpoint == first_seq
+
+
+async def test_messages_stand_whole_in_what_it_reads_and_calls_in_a_line() -> None:
+    rig = await rig_with()
+    rule = "Keep it. " * 300 + "Never touch main."
+    await run_turns(rig, 4, text=rule)
+    request = rig.model.summary_requests[0]
+    text = request.messages[-1].text
+    assert rule in text
+    assert "word " * 500 in text
+    outputs = [line for line in text.splitlines() if " tool say" in line]
+    assert outputs
+    assert all(len(line) < 200 for line in outputs)
+
+
+async def test_one_is_written_beside_a_long_turn() -> None:
+    """Its steps go on while the model writes, and a second one is not begun meanwhile."""
+    gate = asyncio.Event()
+    rig = await rig_with(script=thinking_turns(9), summary=lambda _: [gate, *text_reply(SUMMARY)])
+    assert (await rig.conversation.run("Think.")).how == "done"
+    assert len(rig.events(AssistantSpoke)) == 10
+    assert len(rig.model.summary_requests) == 1
+    assert not checkpoints(rig)
+    gate.set()
+    await rig.conversation.checkpoints.wait()
+    (prepared,) = checkpoints(rig).values()
+    assert prepared.handover.upto < rig.conversation.session.transcript.messages.items[-1].seq
+
+
+async def test_where_nobody_stays_it_is_begun_within_a_turn_only() -> None:
+    rig = await rig_with(script=lambda _: text_reply("word " * 2_100), is_unattended=True)
+    await run_turns(rig, 1)
+    assert rig.model.summary_requests == []
+    await run_turns(rig, 1)
+    assert len(checkpoints(rig)) == 1
+
+
+async def test_an_idle_session_gets_one_for_less() -> None:
+    policy = msgspec.structs.replace(EVERY_2000, checkpoint_tokens=40_000)
+    rig = await rig_with(policy)
+    rig.conversation.checkpoints.idle_s = 0.0
+    await run_turns(rig, 15)
+    assert not checkpoints(rig)
+    await run_turns(rig, 3)
+    await rig.wait_until(lambda: checkpoints(rig))
+    (prepared,) = checkpoints(rig).values()
+    assert 10_000 <= prepared.history < 40_000
+
+
+async def test_what_is_due_at_the_end_is_due_at_the_next_opening() -> None:
+    gate = asyncio.Event()
+    rig = await rig_with(summary=lambda _: [gate, *text_reply(SUMMARY)])
+    for _ in range(4):
+        await rig.conversation.run("Think.")
+    await rig.wait_until(lambda: len(rig.model.summary_requests) == 1)
+    await rig.conversation.close()
+    assert not checkpoints(rig)
+    assert len(rig.model.summary_requests) == 1
+    gate.set()
+    reopened = rig.create_workspace(rig.store, EVERY_2000)
+    conversation = await reopened.open_session(rig.conversation.session.id)
+    rig.switch_to(conversation)
+    await conversation.checkpoints.wait()
+    assert not checkpoints(rig), "nobody looks at it yet"
+    conversation.catch_up()
+    await conversation.checkpoints.wait()
+    assert len(checkpoints(rig)) == 1
+    await reopened.close()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        msgspec.structs.replace(EVERY_2000, checkpoint_tokens=0),
+        msgspec.structs.replace(EVERY_2000, enabled=False),
+        msgspec.structs.replace(EVERY_2000, budget_tokens=4_000),
+    ],
+    ids=["none", "off", "budget"],
+)
+async def test_the_policy_and_the_budget_turn_them_off(policy: ContextPolicy) -> None:
+    rig = await rig_with(policy)
+    for _ in range(6):
+        await rig.conversation.run("Think.")
+        await rig.conversation.checkpoints.wait()
+        rig.clock.advance_s(61)
+    assert rig.model.summary_requests == []
+
+
+async def test_on_hold_none_is_written() -> None:
+    rig = await rig_with()
+    await rig.conversation.hold(True)
+    await run_turns(rig, 6)
+    assert rig.model.summary_requests == []
+    await rig.conversation.hold(False)
+    await run_turns(rig, 1)
+    assert len(checkpoints(rig)) == 1
+
+
+async def test_the_cooldown_holds_between_two() -> None:
+    rig = await rig_with(script=thinking_turns(5))
+    for _ in range(3):
+        await rig.conversation.run("Think.")
+        await rig.conversation.checkpoints.wait()
+    assert len(checkpoints(rig)) == 1
+    rig.clock.advance_s(60)
+    await run_turns(rig, 1)
+    assert len(checkpoints(rig)) == 2
+
+
+async def test_a_failure_is_paid_for_and_tried_again_later() -> None:
+    """No summary without a model; after three failures none is tried until the session is opened again."""
+    refused: ScriptedReply = [TextDelta("No."), ModelResponse("No.", usage=Usage(900, 2))]
+    rig = await rig_with(summary=lambda _: refused)
+    await run_turns(rig, 4)
+    (discarded,) = rig.events(HandoverDiscarded)
+    assert (discarded.spent, discarded.prepared) == (902, None)
+    assert rig.events(HandoverFailed) == []
+    await run_turns(rig, 9)
+    assert len(rig.model.summary_requests) == 3
+    assert rig.conversation.session.transcript.handover_failures == 0
+    rig.model.summary_script = lambda _: text_reply(SUMMARY)
+    reopened = await rig.create_workspace(rig.store, EVERY_2000).open_session(rig.conversation.session.id)
+    rig.switch_to(reopened)
+    reopened.catch_up()
+    await reopened.checkpoints.wait()
+    assert len(checkpoints(rig)) == 1
+
+
+async def test_a_dropped_connection_changes_nothing() -> None:
+    error = ModelUnreachable(verbatim("The server is away."))
+    rig = await rig_with(summary=lambda _: [error])
+    await run_turns(rig, 5)
+    assert not checkpoints(rig)
+    assert rig.events(HandoverFailed) == []
+    await rig.assert_consistent()
+
+
+SMALL = ModelInfo("test", "scripted", window=8_000, reserve=400)
+HANDOVERS = msgspec.structs.replace(
+    EVERY_2000, observe_at=0.0, fold_after_steps=0, handover_least_messages=2, protect_steps=1_000
+)
+
+
+async def test_a_handover_begins_with_the_newest_checkpoint() -> None:
+    """It is brought up to date: what the checkpoint covers is not read again."""
+    rig = await rig_with(HANDOVERS, info=SMALL)
+    await run_turns(rig, 4, text="The first part.")
+    ((seq, _),) = checkpoints(rig).items()
+    while not rig.events(HandoverMade):
+        await run_turns(rig, 1, text="The second part.")
+    (handover,) = rig.events(HandoverMade)
+    newest = max(at for at, prepared in checkpoints(rig).items() if at <= handover.checkpoint)
+    assert handover.checkpoint == newest >= seq
+    assert handover.trigger is HandoverTrigger.THRESHOLD
+    assert "The first part." not in "\n".join(
+        line for line in rig.model.summary_requests[-1].messages[-1].text.splitlines() if "user:" in line
+    )
+    await rig.assert_consistent()
+
+
+async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> None:
+    policy = msgspec.structs.replace(HANDOVERS, checkpoint_tokens=1, handover_cooldown_s=0)
+    rig = await rig_with(policy, thinking_turns(3), info=SMALL)
+    await run_turns(rig, 3)
+    assert rig.events(HandoverMade) == []
+    rig.conversation.checkpoints.start_due()
+    await rig.conversation.checkpoints.wait()
+    await rig.conversation.run("word " * 1_500)
+    await rig.wait_until_idle()
+    (handover,) = rig.events(HandoverMade)
+    prepared = checkpoints(rig)[handover.checkpoint]
+    since = rig.conversation.session.transcript.messages.between(prepared.handover.upto, handover.upto)
+    assert {item.seq for item in since} <= {handover.kept}, "but for the message that stays"
+    assert (handover.sections, handover.model) == (prepared.handover.sections, prepared.handover.model)
+    assert (handover.calls, handover.spent) == (0, 0)
+    assert handover.index
+
+
+async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 4)
+    ((seq, prepared),) = checkpoints(rig).items()
+    before = next_request(rig)
+    revisions = rig.conversation.handovers.revisions
+    draft = await revisions.draft(seq)
+    assert draft.handover == prepared.handover
+    words = Bullet("Ask Ann before the release")
+    changed = tuple(msgspec.structs.replace(one, bullets=(words,)) for one in draft.handover.sections)
+    await revisions.record(draft, changed)
+    assert next_request(rig) == before
+    edited_seq = max(checkpoints(rig))
+    edited = checkpoints(rig)[edited_seq].handover
+    assert (edited.edited, edited.revises, edited.upto) == (True, seq, prepared.handover.upto)
+    assert list(checkpoints(rig)) == [seq, edited_seq], "the former text stays"
+    with pytest.raises(CompactionRefused, match="took its place"):
+        await revisions.record(draft, changed)
+    titles = handover_titles(rig.conversation.session.transcript.written_handovers, checkpoints(rig))
+    assert list(titles.values()) == ["Checkpoint 1", "Checkpoint 1, edited"]
+    await run_turns(rig, 4)
+    assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
+
+
+async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_updates_it() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 8)
+    transcript = rig.conversation.session.transcript
+    first, second = checkpoints(rig)
+    assert [choice.seq for choice in handover_choices(transcript)][1:3] == [second, first]
+    assert handover_before(transcript, second) == first
+    assert compared_pair(transcript, first, second, ()).summary == "No differences"
+    assert edit_refusal(transcript, second) is None
+    refusal = edit_refusal(transcript, first)
+    assert refusal is not None
+    assert (refusal.action, refusal.seq) == ("open", second)
+
+
+async def test_a_session_can_start_from_a_checkpoint() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 4)
+    ((seq, prepared),) = checkpoints(rig).items()
+    conversation = await rig.workspace.continue_session(rig.conversation.session.id, seq)
+    rig.switch_to(conversation)
+    (handover,) = rig.events(HandoverMade)
+    assert (handover.origin_seq, handover.trigger) == (seq, HandoverTrigger.CONTINUED)
+    texts = [bullet.text for section in handover.sections for bullet in section.bullets]
+    assert texts == [bullet.text for section in prepared.handover.sections for bullet in section.bullets]
+    index = (await rig.store.get(handover.index)).decode()
+    assert "Think. Never touch main." in index, "the way back to what it covers"
+    assert (handover.checkpoint, handover.revises) == (0, 0)

@@ -1,0 +1,148 @@
+"""Checkpoints in a log: they change no request, and which of them the next handover begins with."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries.handover import newest_checkpoint
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.cost import tokens_by_purpose
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.summary import HandoverDiscarded
+from tests.support import session_rewrites
+from tests.support.histories import (
+    DEFAULT_ACTIONS,
+    SessionSimulator,
+    build_history,
+    conversation_with,
+    histories,
+)
+
+MINUTE_MS = 60_000
+
+
+def as_read_before(recorded: RecordedEvent) -> RecordedEvent:
+    """Return an event as a release before checkpoints reads it."""
+    if not isinstance(recorded.event, HandoverDiscarded):
+        return recorded
+    return msgspec.structs.replace(recorded, event=msgspec.structs.replace(recorded.event, prepared=None))
+
+
+@given(histories((*DEFAULT_ACTIONS, "hand_over", "checkpoint", "checkpoint", "checkpoint")))
+def test_no_byte_of_a_request_changes(simulator: SessionSimulator) -> None:
+    """Neither of the next one nor of any after it; nor does the gauge, what is due, or what was spent."""
+    session_rewrites.write_checkpoint(simulator)
+    with_them, without = Transcript(), Transcript()
+    policy, frame = simulator.policy, simulator.frame
+    for recorded in simulator.log:
+        with_them.apply(recorded)
+        without.apply(as_read_before(recorded))
+        outcomes = []
+        for transcript in (with_them, without):
+            window = project(transcript, policy, frame)
+            gauge = measure_usage(window, transcript, policy, frame)
+            now_ms = recorded.at + MINUTE_MS
+            outcomes.append(
+                (
+                    msgspec.json.encode(window.request.messages),
+                    gauge,
+                    planner.compaction_outlook(transcript, policy, gauge, now_ms),
+                    planner.observation_due(transcript, policy, gauge, now_ms),
+                    transcript.spending,
+                )
+            )
+        assert outcomes[0] == outcomes[1]
+
+
+def test_it_names_no_content_and_is_paid_for_as_a_summary() -> None:
+    simulator = build_history(2)
+    session_rewrites.write_checkpoint(simulator)
+    event = simulator.log[-1].event
+    assert digests_in(event) == ()
+    assert tokens_by_purpose([event]) == {"summaries": 900}
+    assert tokens_by_purpose([HandoverDiscarded(900)]) == {"unused": 900}
+
+
+def test_the_newest_one_counts_that_reaches_further_than_the_handover() -> None:
+    simulator = conversation_with(4)
+    first = session_rewrites.write_checkpoint(simulator)
+    assert newest_checkpoint(simulator.transcript) == (
+        first,
+        simulator.transcript.checkpoints[first].handover,
+    )
+    simulator.send_message("And then?")
+    simulator.step("Then this.", 0)
+    handover = simulator.hand_over(0)
+    assert handover is not None
+    made = max(simulator.transcript.rewrites.handovers)
+    assert newest_checkpoint(simulator.transcript) is None, "the handover says more"
+    simulator.record(Undone(made))
+    assert newest_checkpoint(simulator.transcript) is not None
+    second = session_rewrites.write_checkpoint(simulator)
+    newest = newest_checkpoint(simulator.transcript)
+    assert newest is not None
+    assert newest[0] == second
+
+
+def test_one_before_a_change_of_the_users_does_not_count() -> None:
+    """What the user wrote into the active handover stays in what is written next."""
+    simulator = conversation_with(4)
+    handover = simulator.hand_over(200)
+    assert handover is not None
+    session_rewrites.write_checkpoint(simulator)
+    assert newest_checkpoint(simulator.transcript) is not None
+    made = max(simulator.transcript.rewrites.handovers)
+    simulator.record(msgspec.structs.replace(handover, edited=True, revises=made))
+    assert newest_checkpoint(simulator.transcript) is None
+
+
+def test_one_of_messages_that_a_repeated_step_dropped_does_not_count() -> None:
+    simulator = conversation_with(2)
+    first = session_rewrites.write_checkpoint(simulator)
+    simulator.send_message("And then?")
+    simulator.end_turn("stopped", "Half an ans")
+    session_rewrites.write_checkpoint(simulator)
+    simulator.retry()
+    newest = newest_checkpoint(simulator.transcript)
+    assert newest is not None
+    assert newest[0] == first
+
+
+def test_what_stands_on_an_excluded_message_alone_is_not_taken_on() -> None:
+    simulator = conversation_with(3)
+    seq = session_rewrites.write_checkpoint(simulator, "A secret")
+    (upto,) = simulator.transcript.checkpoints[seq].handover.sections[0].bullets[0].sources
+    position = [item.seq for item in simulator.transcript.messages.items].index(upto)
+    session_rewrites.exclude(simulator, position)
+    assert upto in simulator.transcript.rewrites.excluded
+    newest = newest_checkpoint(simulator.transcript)
+    assert newest is not None
+    assert all(not section.bullets for section in newest[1].sections)
+
+
+def test_one_is_due_by_the_whole_history_since_the_last() -> None:
+    """Outputs count in full, whatever form they stand in; the cooldown and an open call hold it back."""
+    simulator = build_history(4, size=4_000)
+    policy = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=2_000)
+    now_ms = simulator.log[-1].at + MINUTE_MS
+    newest = simulator.transcript.messages.items[-1].seq
+    assert planner.checkpoint_due(simulator.transcript, policy, now_ms) == newest
+    none = msgspec.structs.replace(policy, checkpoint_tokens=0)
+    assert planner.checkpoint_due(simulator.transcript, none, now_ms) == 0
+    later = msgspec.structs.replace(policy, checkpoint_tokens=40_000)
+    assert planner.checkpoint_due(simulator.transcript, later, now_ms, is_idle=True) == 0
+    session_rewrites.write_checkpoint(simulator)
+    assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0
+    simulator.step("Step.", 1)
+    assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0, "a call is open"
+    simulator.answer_call(0, "line of output\n" * 1_000)
+    written_ms = simulator.transcript.last_checkpoint_at_ms
+    assert planner.checkpoint_due(simulator.transcript, policy, written_ms + 59_000) == 0
+    due = planner.checkpoint_due(simulator.transcript, policy, written_ms + 60_000)
+    assert due == simulator.transcript.messages.items[-1].seq
