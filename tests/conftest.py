@@ -201,10 +201,12 @@ def _process_events(config: pytest.Config) -> None:
     if app is None:
         return
     runner = config.stash.get(_QT_RUNNER, None)
-    if runner is not None:
-        runner.run(asyncio.sleep(0))
-    else:
+    # Not by running it: that would delete the widgets that are closed by now, which fixtures still use.
+    asyncio._set_running_loop(runner.get_loop() if runner is not None else None)
+    try:
         app.processEvents()
+    finally:
+        asyncio._set_running_loop(None)
 
 
 async def _work_left() -> list[str]:
@@ -267,9 +269,13 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
         yield
     finally:
         gc.enable()
-        if uses_qt or request.node.get_closest_marker("asyncio"):
+        is_coroutine = request.node.get_closest_marker("asyncio") is not None
+        if (uses_qt or is_coroutine) and request.node.funcargs is not None:  # None in an interrupted run
             request.node.funcargs.clear()  # all fixtures but this one have ended
+        if uses_qt:
             _collect(request.config)
+        elif is_coroutine:
+            gc.collect(1)  # what this test made is young: it has met one collection at most
 
 
 def _collect(config: pytest.Config) -> None:

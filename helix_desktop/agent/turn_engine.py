@@ -27,11 +27,13 @@ from helix_desktop.context.window.rejected_images import describe_rejection, sus
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import (
+    UNNAMED_CALL,
     BudgetExhausted,
     ContextWindowExceeded,
     HelixError,
     ImagesRejected,
     InvalidInput,
+    InvalidModelResponse,
     ReadingLost,
 )
 from helix_desktop.domain.events.choices import EffortRefused, WindowLearned
@@ -49,6 +51,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 
+_MAX_UNNAMED_STEPS = 3  # in a row, in which no call names a tool
 _MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the model saw them
 
 
@@ -194,12 +197,20 @@ class TurnEngine:
             start.end()
 
     async def _run_steps(self) -> None:
-        read_ids, lost_steps = frozenset[str](), 0
+        read_ids, lost_steps, unnamed_steps = frozenset[str](), 0, 0
         while True:
             window, answer = await self._run_step()
             lost_steps = lost_steps + 1 if read_ids and not read_ids & _shown_outputs(window) else 0
             if lost_steps >= _MAX_LOST_STEPS and answer.calls:
                 raise _reading_lost(self._runtime.frame.info)
+            is_unnamed = answer.calls and all(call.name == UNNAMED_CALL for call in answer.calls)
+            unnamed_steps = unnamed_steps + 1 if is_unnamed else 0
+            if unnamed_steps >= _MAX_UNNAMED_STEPS:
+                raise InvalidModelResponse(
+                    _text("The tool calls of {model} have no name.", model=self._runtime.frame.info.label),
+                    _text("The model or its server can't call tools correctly."),
+                    _text("Send the message again, or choose another model."),
+                )
             is_reading = all(tool_kind(call.name) in LOOKUPS for call in answer.calls)
             read_ids = frozenset(call.id for call in answer.calls) if is_reading else frozenset()
             answered_seq = self._runtime.transcript.last_seq

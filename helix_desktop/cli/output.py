@@ -274,8 +274,8 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_err(f"[{tr('subagent: session {session}', session=session_id)}]")
         case FilesChanged() | ChangesRecorded() as changed:
             print_err(f"[{_changed_text(changed)}]")
-        case EffortRefused() | WindowLearned() as said:
-            print_err(f"[{_said_text(said)} {said.reason}]")
+        case EffortRefused() | WindowLearned() as notice:
+            print_err(f"[{_server_text(notice)} {notice.reason}]")
         case InstructionsAdded() as added:
             print_err(f"[{instructions_text(added)}]")
         case BudgetNeared() as neared:
@@ -284,7 +284,7 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             pass
 
 
-def _said_text(event: EffortRefused | WindowLearned) -> str:
+def _server_text(event: EffortRefused | WindowLearned) -> str:
     """Return what follows from what a model's server said."""
     return effort_refused_text(event) if isinstance(event, EffortRefused) else window_learned_text(event)
 

@@ -228,9 +228,11 @@ def _sizes(text: str, amounts: list[_Amount]) -> tuple[int, int]:
         return int(parts[1]) + int(parts[2]), _plausible(int(parts[3]))
     counted = [amount for amount in amounts if amount.label != "output"]
     numbers = sorted({amount.tokens for amount in counted})
+    labels = {number: {amount.label for amount in counted if amount.tokens == number} for number in numbers}
     match numbers:
-        case [window, request]:  # the request was too large for the window
-            return request, window
+        case [small, large]:  # the request was too large for the window, with its answer if not alone
+            is_alone = not ({"request"} >= labels[small] and {"window"} >= labels[large])
+            return (large, small) if is_alone else (0, large)
     windows = {amount.tokens for amount in counted if amount.label == "window"}
     requests = {amount.tokens for amount in counted if amount.label == "request"} - windows
     if len(numbers) == 1:

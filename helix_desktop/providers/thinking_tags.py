@@ -17,48 +17,48 @@ _LONE_CLOSING = re.compile(r"</(?:think|thinking)>|\[/THINK\]|◁/think▷")
 class ThinkingTags:
     """Separates text and thinking of one answer while it streams; tags count only where an answer begins.
 
-    What could still become a tag is held back until it is known.
+    What could still become a tag waits until it is known.
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
         self._closing = ""
         self._is_begun = self._has_thought = False  # whether the answer's own text has begun
 
     def add(self, text: str) -> tuple[str, str]:
         """Return the text and the thinking that are certain now."""
-        self._held += text
-        shown, thought = "", ""
-        while self._held and not self._is_begun:
+        self._pending += text
+        text_part, thinking = "", ""
+        while self._pending and not self._is_begun:
             if self._closing:
-                inside, found, behind = self._held.partition(self._closing)
+                inside, found, behind = self._pending.partition(self._closing)
                 if not found:
-                    keep = _partial_end(self._held, self._closing)
-                    thought += self._held[: len(self._held) - keep]
-                    self._held = self._held[len(self._held) - keep :]
-                    return shown, thought
-                thought, self._held, self._closing = thought + inside, behind, ""
+                    keep = _partial_end(self._pending, self._closing)
+                    thinking += self._pending[: len(self._pending) - keep]
+                    self._pending = self._pending[len(self._pending) - keep :]
+                    return text_part, thinking
+                thinking, self._pending, self._closing = thinking + inside, behind, ""
                 self._has_thought = True
                 continue
-            start = self._held.lstrip()
+            start = self._pending.lstrip()
             opening = next((tag for tag in _OPENINGS if start.startswith(tag)), "")
             if opening:
-                self._held, self._closing = start.removeprefix(opening), _CLOSING_OF[opening]
+                self._pending, self._closing = start.removeprefix(opening), _CLOSING_OF[opening]
             elif any(tag.startswith(start) for tag in _OPENINGS):
-                return shown, thought
+                return text_part, thinking
             else:
                 self._is_begun = True
-                self._held = start if self._has_thought else self._held
+                self._pending = start if self._has_thought else self._pending
         if self._is_begun:
-            shown, self._held = shown + self._held, ""
-        return shown, thought
+            text_part, self._pending = text_part + self._pending, ""
+        return text_part, thinking
 
     def finish(self) -> tuple[str, str]:
-        """Return what was held back, at the end of the answer."""
-        held, self._held = self._held, ""
+        """Return what was still waiting, at the end of the answer."""
+        pending, self._pending = self._pending, ""
         if self._closing:
-            return "", held
-        return ("" if self._has_thought and not held.strip() else held), ""
+            return "", pending
+        return ("" if self._has_thought and not pending.strip() else pending), ""
 
 
 def split_thinking(answer: str) -> tuple[str, str]:
@@ -67,12 +67,12 @@ def split_thinking(answer: str) -> tuple[str, str]:
     Some servers put the opening tag into the request: then only the closing one is there.
     """
     tags = ThinkingTags()
-    shown, thought = tags.add(answer)
-    shown_rest, thought_rest = tags.finish()
-    shown, thought = shown + shown_rest, thought + thought_rest
-    if not thought and (closing := _LONE_CLOSING.search(shown)) and _ends_a_thought(shown, closing):
-        return shown[closing.end() :].lstrip(), shown[: closing.start()]
-    return shown, thought
+    text_part, thinking = tags.add(answer)
+    text_rest, thinking_rest = tags.finish()
+    text_part, thinking = text_part + text_rest, thinking + thinking_rest
+    if not thinking and (closing := _LONE_CLOSING.search(text_part)) and _ends_a_thought(text_part, closing):
+        return text_part[closing.end() :].lstrip(), text_part[: closing.start()]
+    return text_part, thinking
 
 
 def _ends_a_thought(text: str, closing: re.Match[str]) -> bool:

@@ -930,6 +930,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/response_stream.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>Send the message again, or choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -1046,6 +1047,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The model or its server can't call tools correctly.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>The model sent no summary.</source>
             <translation type="unfinished" />
@@ -1121,6 +1127,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The side question is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The tool calls of {model} have no name.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11718,7 +11729,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>A line below the answer says so. {command} ends with exit code {code}.</source>
+            <source>A line below the answer says so. The command {command} ends with exit code {code}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12442,13 +12453,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>What the agent reads leaves again before the model sees it</source>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>What the model sees</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>What the model sees</source>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What was read is lost before the answer</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -24,7 +24,7 @@ MISSING = headless_session.missing_requirements(*headless_session.USER_PROGRAMS)
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"nobody can use the window without {MISSING}"),
     pytest.mark.slow,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(1_200),
 ]
 
 FILES = part_files(7, 200)

@@ -71,8 +71,8 @@ class _RepairedEvents(httpx2.AsyncByteStream):
             line += chunk
             *lines, rest = bytes(line).split(b"\n")
             line = bytearray(rest)
-            for whole in lines:
-                yield _repaired_line(whole) + b"\n"
+            for full_line in lines:
+                yield _repaired_line(full_line) + b"\n"
             if len(line) > MAX_MESSAGE_BYTES:
                 raise answer_too_large()
         if line:

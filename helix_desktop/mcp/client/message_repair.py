@@ -170,10 +170,10 @@ def _tool_list(result: dict[str, Any]) -> dict[str, Any]:
 
 def _tool(tool: Any, number: int) -> dict[str, Any]:
     """Return a tool as the protocol has it; one that can't be used with the reason for it."""
-    given = tool if isinstance(tool, dict) else {}
-    name = given.get("name")
-    repaired = {key: part for key, part in given.items() if part is not None and key != REJECTION}
-    schema = given.get("inputSchema", given.get("input_schema", given.get("parameters")))
+    fields = tool if isinstance(tool, dict) else {}
+    name = fields.get("name")
+    repaired = {key: part for key, part in fields.items() if part is not None and key != REJECTION}
+    schema = fields.get("inputSchema", fields.get("input_schema", fields.get("parameters")))
     rejection = ""
     if not isinstance(name, str) or not name:
         repaired["name"], rejection = f"tool {number}", "It has no name."
@@ -208,8 +208,10 @@ def _opening(result: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(result.get("capabilities"), dict):
         result["capabilities"] = {}
     server = result.get("serverInfo")
-    known = server if isinstance(server, dict) else {}
-    names = {key: str(known[key]) if known.get(key) is not None else "" for key in ("name", "version")}
+    server_info = server if isinstance(server, dict) else {}
+    names = {
+        key: str(server_info[key]) if server_info.get(key) is not None else "" for key in ("name", "version")
+    }
     result["serverInfo"] = names
     if not isinstance(result.get("instructions", ""), str):
         del result["instructions"]

@@ -178,11 +178,11 @@ class _Cleaner:
 def _type(part: Any) -> Any:
     """Return the types that JSON Schema has, in its own words; _NOTHING for what may be anything."""
     listed = part if isinstance(part, list) else [part]
-    named = [_OTHER_TYPES.get(name.lower(), name.lower()) for name in listed if isinstance(name, str)]
-    known = list(dict.fromkeys(name for name in named if name in _TYPES))
-    if not known or len(named) != len(listed) or any(name not in _TYPES for name in named):
+    type_names = [_OTHER_TYPES.get(name.lower(), name.lower()) for name in listed if isinstance(name, str)]
+    types = list(dict.fromkeys(name for name in type_names if name in _TYPES))
+    if not types or len(type_names) != len(listed) or any(name not in _TYPES for name in type_names):
         return _NOTHING
-    return known if isinstance(part, list) else known[0]
+    return types if isinstance(part, list) else types[0]
 
 
 def _names(part: Any) -> Any:

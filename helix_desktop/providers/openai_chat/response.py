@@ -100,7 +100,7 @@ class ChatAssembler:
         if not self._choices:
             raise missing_answer_error(self._provider, "choices")
         raw_calls = self._merged_calls()
-        text, thought = split_thinking(content)
+        text, thinking = split_thinking(content)
         stop = stop_reason(self._finish, has_calls=bool(raw_calls), has_text=bool(text.strip()))
         if not text.strip() and not raw_calls:
             raise empty_answer_error(self._provider, stop, self._finish)
@@ -117,7 +117,7 @@ class ChatAssembler:
                 ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
                 for call in raw_calls
             ),
-            reasoning="".join(self._reasoning) + thought,
+            reasoning="".join(self._reasoning) + thinking,
             usage=self._usage,
             stop=stop,
             verbatim={
@@ -133,17 +133,17 @@ class ChatAssembler:
         deltas: list[AnswerDelta] = []
         delta.pop("role", None)
         self.progress += any(delta.values())
-        text, thought = _text_and_thinking(delta.pop("content", None))
+        text, thinking = _text_and_thinking(delta.pop("content", None))
         text += _text_and_thinking(delta.pop("refusal", None))[0]
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thinking
         if isinstance(reasoning, str) and reasoning:
             self._reasoning.append(reasoning)
             deltas.append(ReasoningDelta(reasoning))
         if text:
             self._text.append(text)
-            shown, tagged = self._tags.add(text)
+            text_piece, tagged = self._tags.add(text)
             deltas += [ReasoningDelta(tagged)] if tagged else []
-            deltas += [TextDelta(shown)] if shown else []
+            deltas += [TextDelta(text_piece)] if text_piece else []
         for call_delta in _call_deltas(delta):
             self._call_for(call_delta).deltas.append(call_delta)
         if delta:
@@ -269,13 +269,13 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
     """Return text and thinking of a content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content, ""
-    text, thought = "", ""
+    text, thinking = "", ""
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and part.get("type") == "text":
             text += str(part.get("text") or "")
         elif isinstance(part, dict) and part.get("type") == "thinking":
-            thought += _text_and_thinking(part.get("thinking"))[0]
-    return text, thought
+            thinking += _text_and_thinking(part.get("thinking"))[0]
+    return text, thinking
 
 
 def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:

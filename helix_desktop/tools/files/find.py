@@ -89,10 +89,10 @@ def _without_ignored(
 ) -> ProcessResult:
     decoded = result.output.decode(errors="surrogateescape").split("\0")
     names = [normalize_path(name) for name in decoded if name]
-    kept = [name for name in names if not marked.ignores(name)]
-    if len(kept) == len(names) and not jail.limits.ignore_file.exists:
+    unlisted = [name for name in names if not marked.ignores(name)]
+    if len(unlisted) == len(names) and not jail.limits.ignore_file.exists:
         return result
-    paths = jail.limits.ignore_file.without_ignored(root.path, kept)
+    paths = jail.limits.ignore_file.without_ignored(root.path, unlisted)
     return replace(result, output="\0".join(paths).encode(errors="surrogateescape"))
 
 

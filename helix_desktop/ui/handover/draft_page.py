@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QStackedWidge
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.domain.events.summary import SECTIONS, Bullet
+from helix_desktop.context.summaries.handover_revision import with_preference
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -112,7 +113,7 @@ class DraftPage(QWidget):
         line = ResponsiveRow(_with_warning_icon(quote), [add])
 
         def put_in() -> None:
-            self.editor.setPlainText(with_rule(self.editor.toPlainText(), rule))
+            self.editor.setPlainText(with_preference(self.editor.toPlainText(), rule))
             self.editor.document().setModified(True)
             line.hide()
 
@@ -220,19 +221,6 @@ def _doubt_text(why: str) -> str:
             tr("Edit it, write it again, or use it as it is: everything it covers can be recalled."),
         )
     )
-
-
-def with_rule(text: str, rule: Bullet) -> str:
-    """Return the text of the six sections with an instruction at the end of the user's preferences."""
-    sources = ", ".join(f"e{seq}" for seq in rule.sources)
-    bullet = f"- {' '.join(rule.text.split())} [{sources}]"
-    heading = f"## {SECTIONS[-1]}"
-    head, found, rest = text.partition(heading)
-    if not found:
-        return f"{text.rstrip()}\n\n{heading}\n{bullet}\n"
-    section, following, others = rest.partition("\n## ")
-    end = f"\n\n## {others}" if following else "\n"
-    return f"{head}{heading}{section.rstrip()}\n{bullet}{end}"
 
 
 def _warning_line(sentence: str, name: str) -> QWidget:

@@ -29,7 +29,7 @@ def _requests() -> GuideSection:
                 tr("The request is made smaller this once. Nothing is kept of the limit."),
             ),
             (
-                tr("What the agent reads leaves again before the model sees it"),
+                tr("What was read is lost before the answer"),
                 tr("After two such steps in a row the turn stops and says so."),
             ),
             (
@@ -59,7 +59,7 @@ def _answers() -> GuideSection:
             (
                 tr("Cut off, filtered, refused, paused, context full"),
                 tr(
-                    "A line below the answer says so. {command} ends with exit code {code}.",
+                    "A line below the answer says so. The command {command} ends with exit code {code}.",
                     command="run",
                     code="4",
                 ),

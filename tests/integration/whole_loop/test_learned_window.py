@@ -157,3 +157,17 @@ async def test_reading_and_losing_the_same_again_stops_the_turn(tmp_path: Path) 
         assert ended.how == "failed"
         assert "can't hold what the agent reads" in ended.what
         assert len(rig.events(AssistantSpoke)) == 3
+
+
+async def test_calls_without_a_name_are_answered_and_end_the_turn_if_that_goes_on(tmp_path: Path) -> None:
+    numbers = iter(range(99))
+
+    def script(_: dict[str, Any]) -> Reply:
+        return StreamedReply(Call("", '{"path": "a.txt"}', id=f"c{next(numbers)}"))
+
+    async with loop_rig(tmp_path, script) as rig:
+        ended = await rig.conversation.run("Look.")
+        assert ended.how == "failed"
+        assert "have no name" in ended.what
+        assert len(rig.chat_requests) == 3
+        assert "names no tool" in str(rig.chat_requests[-1].messages)

@@ -74,7 +74,6 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
         assert "1 session and" in dialog_text(dialog)
         press(dialog, "cancel")
         await importing
-        assert not dialog.isVisible()
         assert len(await rig.workspace.sessions()) == before
 
         importing = request_target(rig, IMPORT_PREFIX + str(place))
@@ -204,7 +203,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     await rig.open_folder("shed")
     rig.window.show_page("chat")
     await request_target(rig, to_content)
-    assert rig.window.page() == "cache"
+    await until(lambda: rig.window.page() == "cache", "the cache")
     await until(lambda: cache.table.current_digest() == digest, "the entry")
     await rig.wiring.workspace_controller.new_session()
     await request_target(rig, to_session)
@@ -227,7 +226,6 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         await request_target(rig, f"helix:open?workspace={garden}")  # a second one asks not next to the first
         press(dialog, "cancel")
         await opening
-        assert not dialog.isVisible()
         assert garden not in rig.wiring.services.open_workspaces
         opening = request_target(rig, f"helix:open?workspace={garden}")
         press(await question(rig), "open")

@@ -93,7 +93,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         _check_marks(switcher)
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
-        await until(lambda: rig.conversation.session.id == session_id, "its session")
+        await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
@@ -136,7 +136,7 @@ async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:
     QTest.keyClicks(sidebar.search, "lexer fixed")
     await until(lambda: bool(sidebar.session_list.sessions()), "the session")
     QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    await until(lambda: rig.conversation.session.id == session_id, "its session")
+    await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
     await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
 
 
@@ -213,5 +213,5 @@ async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == closed, "the closed workspace")
-        await until(lambda: rig.conversation.session.id == session_id, "its session")
+        await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")

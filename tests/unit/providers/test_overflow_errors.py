@@ -24,6 +24,7 @@ WINDOWS = [
     (400, "n_ctx 2800 is smaller than the 6211 tokens of the prompt", 6211, 2800),
     (0, "the cache is full: n_ctx = 2800, the prompt has 7190 tokens, too many", 7190, 2800),
     (400, "Your messages come to 9,412 tokens; the context of this deployment holds 8,192.", 9412, 8192),
+    (400, "You passed 1015 input tokens. However, the model's context length is only 1024", 0, 1024),
     (422, "inputs length 9412 must be less than 8192", 9412, 8192),
     (422, "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens", 9000, 8193),
     (413, "This endpoint takes 40960 tokens of context and got 52110.", 52110, 40960),
