@@ -133,9 +133,10 @@ class ContextManager:
         why_no_model = await self.observations.wait_for_room(self.summary_wait)
         if await self._ladder.free(limit):
             return first
+        handover = transcript.window.handover
         if not why_no_model:
             why_no_model = await self.handovers.wait_for_room(self.summary_wait)
-        if not why_no_model:
+        if transcript.window.handover != handover:  # a model wrote it: it stays, whatever the server says
             first = transcript.last_seq + 1
         if not await self._ladder.free(limit):
             await self._ladder.finish(limit, floor, why_no_model)
