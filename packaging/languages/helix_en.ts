@@ -18106,11 +18106,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/toml_file.py" />
-            <source>It is no file: move it away, then start Helix Desktop again.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>It stays where it was. Make the new folder writable, or choose another one.</source>
             <translation type="unfinished" />
@@ -18128,6 +18123,11 @@
         <message>
             <location filename="../../helix_desktop/config/toml_file.py" />
             <source>Make it readable, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>Move it away: only a file is read here. Then start Helix Desktop again.</source>
             <translation type="unfinished" />
         </message>
         <message>
