@@ -62,28 +62,28 @@ NO_COMPACTION = CompactionOutlook("off")
 
 
 def sweep_due(
-    transcript: Transcript, policy: ContextPolicy, window_size: int, is_cold: bool = False
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, is_cold: bool = False
 ) -> SweepPlan | None:
     """Return the sweep that pays off now, if any; with a cold provider cache a small one does too."""
-    ride = sweep.sweep_with_rewrite(transcript, policy)
-    return (
-        ride if ride is not None and sweep_pays_off(transcript, policy, ride, window_size, is_cold) else None
-    )
+    ride = sweep.sweep_with_rewrite(transcript, policy, gauge)
+    return ride if ride is not None and sweep_pays_off(transcript, policy, ride, gauge, is_cold) else None
 
 
 def sweep_pays_off(
-    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window_size: int, is_cold: bool
+    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gauge: UsageGauge, is_cold: bool
 ) -> bool:
     """Return True if sweeping all candidates pays off now without another rewrite to share the cost."""
     small = is_cold and plan.saved >= policy.sweep_min // 4
-    return small or sweep.pays_off(transcript, policy, plan, window_size)
+    return small or sweep.pays_off(transcript, policy, plan, gauge)
 
 
 def sweep_all(
     transcript: Transcript, policy: ContextPolicy, protected_steps: int = sweep.MIN_PROTECTED_STEPS
 ) -> SweepPlan | None:
     """Return a sweep of all but the newest steps: if a request does not fit, or the user asks for it."""
-    masked = tuple(candidate.seq for candidate in sweep.sweep_candidates(transcript, policy, protected_steps))
+    masked = tuple(
+        candidate.seq for candidate in sweep.closed_candidates(transcript, policy, protected_steps)
+    )
     return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
 
 
