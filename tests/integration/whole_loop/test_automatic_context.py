@@ -194,8 +194,9 @@ async def test_a_budget_stops_the_background_work_and_says_so(tmp_path: Path) ->
     async with loop_rig(tmp_path, assistant, window=LARGE) as rig:
         write_files(rig.root, lines=330)
         await rig.conversation.budget.set_limit(Budget(tokens=100_000))
-        ended = await rig.conversation.run(ask(0))
-        await rig.conversation.wait_for_background_work()
+        for number in range(2):
+            ended = await rig.conversation.run(ask(number))
+            await rig.conversation.wait_for_background_work()
         warnings = rig.updates_of(ErrorRaised)
         assert all(warning.is_warning for warning in warnings) or ended.cause == "budget"
         said = [ended.what, *(warning.why for warning in warnings)]
