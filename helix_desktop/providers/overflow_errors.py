@@ -5,8 +5,6 @@ are told apart by the words around the numbers: the request's own length, the le
 nothing of the window), and a rate (for which the request only has to be smaller this once).
 """
 
-# ruff: noqa: RUF001 - words of other languages
-
 from __future__ import annotations
 
 import re

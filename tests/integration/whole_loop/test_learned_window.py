@@ -1,7 +1,5 @@
 """A context window that a server says in an error: used at once, and nothing is learned from other errors."""
 
-# ruff: noqa: RUF001 - words of other languages
-
 from __future__ import annotations
 
 import json

@@ -1,7 +1,5 @@
 """Errors that say that a request was too large, in wordings that no list has."""
 
-# ruff: noqa: RUF001 - words of other languages
-
 from __future__ import annotations
 
 import json
