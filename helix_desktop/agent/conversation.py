@@ -116,6 +116,15 @@ class Conversation:
         """Start what came due while the session was closed: the user looks at it now."""
         self._context_manager.catch_up()
 
+    @property
+    def is_summary_awaited(self) -> bool:
+        """True while the next request waits for the summary that makes room for it."""
+        return self._context_manager.summary_wait.is_active
+
+    def continue_without_model(self) -> None:
+        """End the wait for a summary: the next request is made to fit without a model."""
+        self._context_manager.summary_wait.continue_without_model()
+
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""
         await self._context_manager.wait_for_background_work()

@@ -106,6 +106,7 @@ def _create_runtime(
         prompts=services.prompts,
         prompt_versions=services.versions,
         model_choice=model_choice,
+        wait_s=services.wait_s,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.effort import SentEffort
-from helix_desktop.system.clock import ClockMs
+from helix_desktop.system.clock import ClockMs, WaitSeconds
 from helix_desktop.system.task_scope import TaskScope
 
 
@@ -35,6 +36,7 @@ class SessionRuntime:
     prompt_versions: Mapping[str, str]
     model_choice: ModelChoice
     extracts: OutputExtracts = UNCACHED
+    wait_s: WaitSeconds = asyncio.sleep
 
     @property
     def transcript(self) -> Transcript:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from copy import copy
 
@@ -18,7 +19,7 @@ from helix_desktop.agent.tool_calls.session_tools import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.system.clock import ClockMs
+from helix_desktop.system.clock import ClockMs, WaitSeconds
 
 
 class SessionServices:
@@ -51,8 +52,9 @@ class SessionServices:
         instructions: InstructionSource | None = None,
         file_history: FileHistory | None = None,
         line_search: LineSearch | None = None,
+        wait_s: WaitSeconds = asyncio.sleep,
     ) -> None:
-        self.store, self.counter, self.clock = store, counter, clock
+        self.store, self.counter, self.clock, self.wait_s = store, counter, clock, wait_s
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader

@@ -94,6 +94,12 @@ class CompactionProgress(msgspec.Struct, frozen=True):
     estimate: CostEstimate | None = None
 
 
+class SummaryAwaited(msgspec.Struct, frozen=True):
+    """The context is full: the next request waits for the summary being written, or no longer does."""
+
+    is_active: bool
+
+
 class IntakeProgress(msgspec.Struct, frozen=True):
     """The forms of large outputs are being chosen ("ask"), or extracts written ("extract").
 
@@ -224,6 +230,7 @@ Update = (
     | CallOutput
     | TurnChanged
     | CompactionProgress
+    | SummaryAwaited
     | ObservationProgress
     | SpendRequestsChanged
     | SpendDecided

@@ -15,6 +15,7 @@ from helix_desktop.agent.session_updates import (
     ResponseDelta,
     ResponseReset,
     SpendDecided,
+    SummaryAwaited,
     Update,
 )
 from helix_desktop.agent.session_usage import spending_of_session
@@ -164,6 +165,10 @@ class TurnPrinter:
             )
         if isinstance(update, SpendDecided):
             print_err(_spend_decision_text(update))
+        if update == SummaryAwaited(is_active=True):
+            print_err(
+                f"[{tr('The context is full: waiting until older messages are compacted. Ctrl+C stops it.')}]"
+            )
         if self.output_error is not None:
             return
         try:

@@ -33,9 +33,10 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
 from helix_desktop.words.summary_coverage import coverage_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 
@@ -148,7 +149,8 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
         after=event.after,
         model=event.model,
     )
-    return " · ".join(filter(None, (line, coverage_text(event.coverage))))
+    without_model = "" if recorded_writer(event.model) else translate(event.fallback)
+    return " · ".join(filter(None, (line, without_model, coverage_text(event.coverage))))
 
 
 def _checkpoint_line(prepared: HandoverPrepared | None) -> str:

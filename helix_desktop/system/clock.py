@@ -1,13 +1,15 @@
-"""The machine's clock."""
+"""The machine's clock, and waiting by it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 ClockMs: TypeAlias = Callable[[], int]
 """Milliseconds since 1970."""
+WaitSeconds: TypeAlias = Callable[[float], Awaitable[object]]
+"""Waits for so many seconds."""
 
 
 def wall_clock_ms() -> int:

@@ -1,4 +1,4 @@
-"""The words for how many summaries needed a fallback, in the window and on the command line; no Qt."""
+"""The words for how many summaries and extracts needed a fallback, in the window and in commands; no Qt."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ tr = Translator("Timeline")
 
 
 def fallback_text(rate: FallbackRate) -> str:
-    """Return how many summaries of the workspace needed a fallback; empty if none did."""
+    """Return how many summaries and extracts of the workspace needed a fallback; empty if none did."""
     if not rate.fallbacks:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, the model for summaries couldn't write {count} of %n summary in one call.",
-        "In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.",
+        "In this workspace, {count} of %n summary or extract needed a fallback.",
+        "In this workspace, {count} of %n summaries and extracts needed a fallback.",
         count=format_integer(rate.fallbacks),
     )
 
@@ -33,5 +33,5 @@ def fallback_advice(rate: FallbackRate) -> str:
 
 
 def explain_fallback() -> str:
-    """Return how those summaries were written."""
-    return tr("They were written in parts, by another model, or without a model.")
+    """Return what happened in place of one call of the model."""
+    return tr("Written in parts, by another model or without one, or older messages were left out.")

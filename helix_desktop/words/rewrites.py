@@ -24,6 +24,7 @@ from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
+from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
@@ -103,7 +104,9 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         counts = handover_counts(transcript, handover)
         count = tr("{messages} summarized", messages=counts.text)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
-    return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"
+    size = tr("{before} → {after} tokens", before=before, after=after)
+    without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
+    return " · ".join(filter(None, (count, without_model, size)))
 
 
 def revision_size_text(before: int, after: int) -> str:

@@ -767,6 +767,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>It was canceled, or its cost wasn't approved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>It would free only {tokens} tokens, less than {share} % of the context window.</source>
             <translation type="unfinished" />
@@ -778,6 +783,11 @@
                 <numerusform>Its %n page holds pictures, without text.</numerusform>
                 <numerusform>Its %n pages hold pictures, without text.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>Its cost wasn't approved, or exceeds the budget.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/content_access.py" />
@@ -1033,6 +1043,14 @@
             <source>The model sent no summary.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/agent/window/background_job.py" />
+            <source>The model took more than %n minutes.</source>
+            <translation>
+                <numerusform>The model took more than %n minute.</numerusform>
+                <numerusform>The model took more than %n minutes.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/domain/errors.py" />
             <source>The model's summary wasn't used.</source>
@@ -1228,6 +1246,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>With your text, the context would be {tokens} tokens larger.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/background_job.py" />
+            <source>You continued without a model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7191,6 +7214,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>The context is full: waiting until older messages are compacted. Ctrl+C stops it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>The folder of the workspace {name} is missing: {folder}.</source>
             <translation type="unfinished" />
@@ -9299,6 +9327,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>without a model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>your message “{text}”</source>
             <translation type="unfinished" />
         </message>
@@ -10062,6 +10095,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/summaries/fallback_rate.py" />
+            <source>Older messages were left out to make room.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>On hold: the context stays as it is while it fits, until you resume compaction.</source>
             <translation type="unfinished" />
@@ -10104,6 +10142,11 @@
         <message>
             <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>The edited handover can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/summaries/fallback_rate.py" />
+            <source>The model didn't write an extract.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11871,6 +11914,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>The handover is written while the agent works. If the context is full before it is ready, the next step waits for it, and you can continue without a model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The inspector lists each text with its tokens. None of them leaves the context, unless you exclude it there.</source>
             <translation type="unfinished" />
@@ -12336,17 +12384,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <source>At {share}: context is freed at once, without a model</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: older messages are summarized</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: the noted facts replace these messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/charts.py" />
+            <source>At {share}: what is needed is freed, or the next step waits for the summary</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16874,6 +16922,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Context full: waiting for the summary.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with the demo model</source>
             <translation type="unfinished" />
@@ -16881,6 +16934,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with {model}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Continue without a model</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -17186,6 +17244,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Stop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/call_jobs.py" />
             <source>Stop this command only. Its output so far is kept.</source>
             <translation type="unfinished" />
@@ -17251,6 +17314,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/hold.py" />
             <source>The next message makes room in the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>The next step starts when older messages are compacted, in five minutes at the latest.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17327,6 +17395,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/drafts/unsaved.py" />
             <source>What you wrote in “{session}” could not be saved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Without a model, the summary is a list of files, commands and quotes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19796,6 +19869,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>A full context is reduced by what is needed: outputs, images, then steps. If that isn't enough, the next step waits for the summary. Without one, the oldest messages are left out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>A large output is stored whole, and only a part enters the context. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
@@ -20636,11 +20714,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>When a request doesn't fit, room is made at once, in steps and without a model.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>When it pays off</source>
             <translation type="unfinished" />
         </message>
@@ -20657,6 +20730,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>When it pays off: smaller batches wait.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>When messages have to be left out.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23107,10 +23185,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</source>
+            <source>In this workspace, {count} of %n summaries and extracts needed a fallback.</source>
             <translation>
-                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summary in one call.</numerusform>
-                <numerusform>In this workspace, the model for summaries couldn't write {count} of %n summaries in one call.</numerusform>
+                <numerusform>In this workspace, {count} of %n summary or extract needed a fallback.</numerusform>
+                <numerusform>In this workspace, {count} of %n summaries and extracts needed a fallback.</numerusform>
             </translation>
         </message>
         <message>
@@ -23503,11 +23581,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>They were written in parts, by another model, or without a model.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/view.py" />
             <source>Timeline</source>
             <translation type="unfinished" />
@@ -23617,6 +23690,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>Written from that checkpoint and what came after it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Written in parts, by another model or without one, or older messages were left out.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -62,6 +62,7 @@ class SteppedClock:
 
     def __init__(self) -> None:
         self.now = 1_750_000_000_000
+        self._advanced = asyncio.Event()
 
     def __call__(self) -> int:
         """The time."""
@@ -70,6 +71,14 @@ class SteppedClock:
     def advance_s(self, seconds: int) -> None:
         """Let time go by."""
         self.now += seconds * 1000
+        self._advanced.set()
+        self._advanced = asyncio.Event()
+
+    async def wait_s(self, seconds: float) -> None:
+        """Wait until the test has let so many seconds go by."""
+        end = self.now + round(seconds * 1000)
+        while self.now < end:
+            await self._advanced.wait()
 
 
 class ScriptedTools:
@@ -259,6 +268,7 @@ class AgentRig(ConversationRig):
             file_checker=self.files,
             instructions=self.instructions,
             file_history=self.history,
+            wait_s=self.clock.wait_s,
         )
         workspace = OpenWorkspace(
             "w",
@@ -269,10 +279,6 @@ class AgentRig(ConversationRig):
         )
         workspace.listen(lambda _, update: self.updates.append(update))
         return workspace
-
-    def updates_of(self, kind: type[Update]) -> list[Any]:
-        """The updates of one kind, in order."""
-        return [update for update in self.updates if isinstance(update, kind)]
 
     async def wait_for_updates(self, kind: type[Update], count: int = 1) -> None:
         """Run the loop until `count` updates of a kind have arrived."""

@@ -36,6 +36,10 @@ class ConversationRig:
         """The facts of one kind, in order."""
         return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]
 
+    def updates_of(self, kind: type[Update]) -> list[Any]:
+        """The updates of one kind, in order."""
+        return [update for update in self.updates if isinstance(update, kind)]
+
     def response_resets(self) -> list[ResponseReset]:
         """The calls that were made again."""
         return [update for update in self.updates if isinstance(update, ResponseReset)]

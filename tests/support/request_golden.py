@@ -90,7 +90,7 @@ def sweeps(simulator: SessionSimulator) -> None:
     simulator.answer_call(0, "Wrote it.")
     simulator.step("It is written.", 0)
     play_turn(simulator, "Mend the parser.", 2, lines=8)
-    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
     sweep = simulator.transcript.last_seq
     session_rewrites.pin(simulator, 1)
     session_rewrites.choose_form(simulator, 2, "preview")

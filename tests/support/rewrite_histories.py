@@ -176,7 +176,7 @@ class _Rewriter:
     def sweep(self) -> None:
         """All old content becomes markers."""
         self.simulator.record_sweep(
-            planner.sweep_all(self.simulator.transcript, self.simulator.policy), SweepReason.MANUAL
+            planner.sweep_now(self.simulator.transcript, self.simulator.policy), SweepReason.MANUAL
         )
 
     def hand_over(self) -> None:

@@ -140,7 +140,7 @@ def write_checkpoint(simulator: SessionSimulator, text: str = "It is half done")
 def sweep_all(simulator: SessionSimulator, newest: int) -> None:
     """Turn all but the newest steps into markers."""
     reason = SweepReason.MANUAL if newest else SweepReason.OVERFLOW
-    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy, newest), reason)
+    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy, newest), reason)
 
 
 def sweep_images(simulator: SessionSimulator, newest: bool) -> None:

@@ -1,4 +1,4 @@
-"""A background job: handovers or observations of one session, one at a time."""
+"""A background job, handovers or observations of one session, one at a time; and the wait for one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.agent.session_updates import ErrorRaised, SummaryAwaited
 from helix_desktop.agent.spend_approvals import SpendApprovals, over_budget_warning
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate
 from helix_desktop.domain.errors import BudgetExhausted, HelixError
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
+
+_text = TextContext("Agent")
+
+MAX_WAIT_S = 300.0
+"""How long a request waits for the summary that makes room for it."""
+_NOT_ENDED: OptionalText = ""
 
 
 class BackgroundJob:
@@ -79,8 +86,67 @@ class BackgroundJob:
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Call back once, when what runs has ended; at once if nothing does."""
+        if self._task is None or self._task.done():
+            callback()
+        else:
+            self._task.add_done_callback(lambda _: callback())
+
     def cancel(self) -> None:
         """Cancel what runs, or asks; nothing changes."""
         self.withdraw_request()
         if self._task is not None:
             self._task.cancel()
+
+
+class SummaryWait:
+    """The wait of a request for the summary that makes room for it, one at a time."""
+
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+        self.is_active = False
+        self._ended, self._why_ended = asyncio.Event(), _NOT_ENDED
+
+    async def wait_for(self, job: BackgroundJob) -> OptionalText:
+        """Wait until a job has ended, at most five minutes. Return why it was given up; empty if it was not.
+
+        What is given up is canceled. Canceling the call, as the user's stop does, leaves the job running.
+        """
+        self._ended.clear()
+        self._why_ended = _NOT_ENDED
+        self._set_active(True)
+        limit = self._runtime.scope.start(self._end_in_time(), f"wait {self._runtime.session.id}")
+        job.on_end(self._ended.set)
+        try:
+            await self._ended.wait()
+        finally:
+            limit.cancel()
+            self._set_active(False)
+        if job.is_running:
+            job.cancel()
+            await job.wait()
+        return self._why_ended
+
+    def continue_without_model(self) -> None:
+        """End the wait: the request is made to fit without a model."""
+        if self.is_active:
+            self._end(_text("You continued without a model."))
+
+    async def _end_in_time(self) -> None:
+        await self._runtime.wait_s(MAX_WAIT_S)
+        self._end(
+            _text.plural(
+                round(MAX_WAIT_S / 60),
+                "The model took more than %n minute.",
+                "The model took more than %n minutes.",
+            )
+        )
+
+    def _end(self, why: OptionalText) -> None:
+        self._why_ended = why
+        self._ended.set()
+
+    def _set_active(self, is_active: bool) -> None:
+        self.is_active = is_active
+        self._runtime.session.publish(SummaryAwaited(is_active))

@@ -12,7 +12,7 @@ from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import CostEstimate, Spending
-from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.errors import CompactionRefused, StoreError
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 
 log = logging.getLogger(__name__)
@@ -90,11 +90,14 @@ class Checkpoints:
         newest = planner.newest_summary(transcript)
         history = transcript.messages.full_tokens_after(newest[1].upto if newest is not None else 0)
         try:
+            if not transcript.turn_open:  # shown only, it may be another process's
+                await session.require_writable()
             handover, read = await self._compactor.prepare(upto, self._approve)
-        except (CompactionRefused, SpendNotApproved) as error:
+        except (CompactionRefused, SpendNotApproved, StoreError) as error:
             self._failures, self._failed_at_ms = self._failures + 1, self._runtime.clock()
             log.info("a checkpoint was not written: %s", error)
-            await self._compactor.unused.record(self._compactor.spent)
+            if not isinstance(error, StoreError):
+                await self._compactor.unused.record(self._compactor.spent)
             return False
         self._failures = 0
         spent = self._compactor.spent

@@ -114,9 +114,11 @@ class Compactor:
         ask_model: bool = True,
         threshold: float = 0.0,
         approve: ApproveSpending = approve_any,
+        why_no_model: OptionalText = "",
     ) -> bool:
         """Write and record a handover of everything up to `cut`. Return True if it was recorded.
 
+        Not to `ask_model` is a fallback if it has a reason, `why_no_model`; else the user's choice.
         `threshold` is the share of the context window at which it starts, 0 if that is not the trigger.
         A refusal is recorded with its reason and changes nothing. Of a due one that frees too little after
         other rewrites made room, as of a canceled one, only what was spent is recorded; of a cost that
@@ -127,7 +129,9 @@ class Compactor:
         self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
         try:
             event, _ = await self._write_handover(trigger, cut, focus, ask_model)
-            event = msgspec.structs.replace(event, threshold=threshold)
+            event = msgspec.structs.replace(
+                event, threshold=threshold, fallback=event.fallback or why_no_model
+            )
             await self._record(event)
             return True
         except CompactionRefused as error:
@@ -267,7 +271,7 @@ class Compactor:
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
         source_input = self._read_input(cut, rerun_seq, is_update=trigger is not HandoverTrigger.MANUAL)
-        if trigger is HandoverTrigger.OVERFLOW:
+        if trigger is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
         last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one

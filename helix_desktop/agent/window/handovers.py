@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, Update
-from helix_desktop.agent.window.background_job import BackgroundJob
+from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.handover_revisions import HandoverRevisions
@@ -20,7 +22,10 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
+
+_text = TextContext("Agent")
 
 
 class Handovers:
@@ -37,6 +42,7 @@ class Handovers:
         self.proposed = ProposedScope(runtime, rewriter, compactor)
         self.whole_session = WholeSessionScope(runtime, rewriter, compactor)
         self.revisions = HandoverRevisions(runtime, compactor)
+        self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
         self._is_due = False  # True while what is written started at the threshold
         runtime.session.listen(self._on_update)
 
@@ -80,19 +86,61 @@ class Handovers:
         if due is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
             self._start_due(due.cut)
 
-    def _start_due(self, cut: CutPoint, ask_model: bool = True) -> None:
-        self._job.start(lambda: self._run_due(cut, ask_model))
+    async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
+        """Have a model write the handover that a full context needs, and wait for it.
 
-    async def _run_due(self, cut: CutPoint, ask_model: bool) -> bool:
-        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then."""
+        Return why none could write it; empty if one did, or if none would help. What runs is waited for, else
+        one is started, whatever the time since the last: the request can't be sent without it.
+        """
+        before = self._runtime.transcript.last_seq
+        if not self._job.is_running and (reason := self._start_for_room()) is not None:
+            return reason
+        return await wait.wait_for(self._job) or self._why_none_since(before)
+
+    def _start_for_room(self) -> OptionalText | None:
+        """Start a handover by a model. Return why that can't be, None once it runs."""
+        transcript, gauge = self._runtime.transcript, self._rewriter.gauge()
+        plan = planner.handover_now(transcript, self._runtime.policy, gauge)
+        if plan is None:
+            return ""
+        if planner.is_breaker_open(transcript):
+            return self._why_none_since(0)
+        current = transcript.window.handover
+        if self._job.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
+            return _text("Its cost wasn't approved, or exceeds the budget.")
+        self._start_due(plan.cut, trigger=HandoverTrigger.OVERFLOW)
+        return None
+
+    def _why_none_since(self, seq: int) -> OptionalText:
+        """Return why the newest handover after `seq` failed; empty if one was made."""
+        for recorded in reversed(self._runtime.session.log[seq:]):
+            match recorded.event:
+                case HandoverMade():
+                    return ""
+                case HandoverFailed(what=what, why=why):
+                    return join_sentences(what, why)
+        return _text("It was canceled, or its cost wasn't approved.")
+
+    def _start_due(
+        self, cut: CutPoint, ask_model: bool = True, trigger: HandoverTrigger = HandoverTrigger.THRESHOLD
+    ) -> None:
+        self._job.start(lambda: self._run_due(cut, ask_model, trigger))
+
+    async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: HandoverTrigger) -> bool:
+        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
+
+        A checkpoint that is being written comes first: the handover begins with that.
+        """
+        await self.wait_for_checkpoint()
         policy, transcript = self._runtime.policy, self._runtime.transcript
         gauge = self._rewriter.gauge()
-        threshold = round(gauge.handover_threshold / gauge.window, 2)
+        is_threshold = trigger is HandoverTrigger.THRESHOLD
+        threshold = round(gauge.handover_threshold / gauge.window, 2) if is_threshold else 0.0
         while True:
-            self._is_due = True
+            self._is_due = is_threshold
             try:
                 is_made = await self._compactor.run(
-                    HandoverTrigger.THRESHOLD, cut, "", ask_model, threshold, self._job.require_approval
+                    trigger, cut, "", ask_model, threshold, self._job.require_approval
                 )
             finally:
                 self._is_due = False
@@ -150,3 +198,7 @@ class Handovers:
     async def wait(self) -> None:
         """Wait for the running handover, if any."""
         await self._job.wait()
+
+
+async def _no_wait() -> None:
+    """Wait for nothing: no checkpoints are written."""

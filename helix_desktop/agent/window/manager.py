@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import SpendApprovals
-from helix_desktop.agent.window.background_job import BackgroundJob
+from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.checkpoints import Checkpoints
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
@@ -29,6 +29,8 @@ from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 
 text = TextContext("Agent")
+
+_MARGIN = 0.05  # of a reported window: its tokens of what was read since are by our count
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +62,8 @@ class ContextManager:
             runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
+        self.handovers.wait_for_checkpoint = self.checkpoints.wait
+        self.summary_wait = SummaryWait(runtime)
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
         self._validator = request_validation.RequestValidator()
 
@@ -85,7 +89,8 @@ class ContextManager:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
         if policy.enabled and (not gauge.fits or (gauge.pressure == "panic" and not is_on_hold)):
-            await self._make_room(int(policy.panic_to * gauge.window))
+            limit = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1)
+            await self._make_room(limit, int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()
         return gauge
@@ -94,17 +99,18 @@ class ContextManager:
         """Make room after the provider rejected a request as too large; return the events for that alone.
 
         None if the window did not shrink. The window size it reports is used, in its own tokens: it may be
-        far smaller than the configured one.
+        far smaller than the configured one. Without one, the share is freed that the policy says.
         """
         policy, transcript = self._runtime.policy, self._runtime.transcript
         if not policy.enabled:
             return None
         gauge = self.rewriter.gauge()
-        fits = min(gauge.used, gauge.window)
+        limit = int(policy.panic_to * min(gauge.used, gauge.window))
         if rejection.window_size:
             token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
-            fits = min(fits, int(rejection.window_size * token_ratio))
-        first = await self._make_room(int(policy.panic_to * fits))
+            answer_share = max(_MARGIN, gauge.reserve / gauge.window)
+            limit = int(min(gauge.used, rejection.window_size * token_ratio) * (1 - answer_share))
+        first = await self._make_room(limit, limit)
         is_smaller = self.rewriter.gauge().used < gauge.used
         return range(first, transcript.last_seq + 1) if is_smaller else None
 
@@ -114,19 +120,26 @@ class ContextManager:
             if self._runtime.transcript.can_undo(seq):
                 await self._runtime.session.record(Undone(seq, refused=True))
 
-    async def _make_room(self, target_tokens: int) -> int:
-        """Make a request fit: await what is being written, then run the overflow ladder if needed.
+    async def _make_room(self, limit: int, floor: int) -> int:
+        """Make the next request have at most `limit` tokens, by as little as it takes.
 
-        Return the first event of the ladder.
+        First by what needs no model and loses no words; then by the handover that is being written, or is
+        started now, for which it waits. Only where no model can write one, by the end of the ladder, down to
+        `floor`. Return the first event of what was made for this alone.
         """
         transcript = self._runtime.transcript
-        if self.handovers.is_running or self.observations.is_running:
-            await self.wait_for_background_work()
-            await self.rewriter.apply_due_rewrites()
-            if self.rewriter.gauge().used <= target_tokens:
-                return transcript.last_seq + 1
         first = transcript.last_seq + 1
-        await self._ladder.make_fit(target_tokens)
+        if await self._ladder.free(limit):
+            return first
+        why_no_model = await self.observations.wait_for_room(self.summary_wait)
+        if await self._ladder.free(limit):
+            return first
+        if not why_no_model:
+            why_no_model = await self.handovers.wait_for_room(self.summary_wait)
+        if not why_no_model:
+            first = transcript.last_seq + 1
+        if not await self._ladder.free(limit):
+            await self._ladder.finish(limit, floor, why_no_model)
         return first
 
     def after_turn(self) -> None:
@@ -154,14 +167,7 @@ class ContextManager:
             self.after_turn()
 
     def _start_due_handover(self, refresh: bool = False) -> None:
-        """Start a handover that is due, unless observations make the room that it would.
-
-        It waits for a checkpoint that is being written, and then begins with that; in panic there is no time.
-        """
-        if self.checkpoints.is_running:
-            if self.rewriter.gauge().pressure != "panic":
-                return
-            self.checkpoints.cancel()
+        """Start a handover that is due, unless observations make the room that it would."""
         if self.handovers.is_busy or not self.observations.start_in_place_of_handover():
             self.handovers.start_due(refresh)
 

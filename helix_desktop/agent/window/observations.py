@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import ApproveSpending, approve_any
-from helix_desktop.agent.window.background_job import BackgroundJob
+from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.observer import Observer
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import planner
@@ -12,7 +12,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.domain.cost import SpendReply
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 text = TextContext("Agent")
 
@@ -50,6 +50,10 @@ class Observations:
             ):
                 self._start(event_range, False, self._job.require_approval)
         return self._job.is_running
+
+    async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
+        """Wait for those that run in place of a handover. Return why they were given up, if they were."""
+        return await wait.wait_for(self._job) if self._job.is_running else ""
 
     @property
     def is_running(self) -> bool:

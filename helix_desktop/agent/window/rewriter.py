@@ -17,7 +17,7 @@ from helix_desktop.context.rewrites.anchors import (
     IdentifierIndex,
 )
 from helix_desktop.context.rewrites.fold import FoldPlan
-from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS, SweepPlan
+from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
@@ -316,14 +316,29 @@ class WindowRewriter:
 
         await self._runtime.session.record_decided(decide)
 
-    async def sweep_all(self, reason: SweepReason, newest: int = MIN_PROTECTED_STEPS) -> None:
-        """Mask everything but the newest steps."""
-        policy = self._runtime.policy
-        await self._sweep(lambda: planner.sweep_all(self._runtime.transcript, policy, newest), reason)
+    async def sweep_oldest(self, tokens: int, newest: int, reason: SweepReason) -> None:
+        """Mask the oldest content that frees these tokens of the model, but for so many newest steps."""
+        policy, needed = self._runtime.policy, self._own_count(tokens)
+        await self._sweep(lambda: planner.sweep_now(self._runtime.transcript, policy, newest, needed), reason)
 
-    async def sweep_images(self, reason: SweepReason, newest: bool = False) -> None:
-        """Mask the images the user sent, with `newest` also those of the newest message."""
-        await self._sweep(lambda: planner.sweep_images(self._runtime.transcript, newest), reason)
+    async def sweep_images(self, tokens: int, reason: SweepReason, newest: bool = False) -> None:
+        """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""
+        needed = self._own_count(tokens)
+        await self._sweep(lambda: planner.sweep_images(self._runtime.transcript, newest, needed), reason)
+
+    async def fold_oldest(self, tokens: int) -> None:
+        """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""
+        policy, window_size = self._runtime.policy, self._runtime.frame.info.window
+        edges, needed = self._protected_edges, self._own_count(tokens)
+        for plan in fold.due_folds(self._runtime.transcript, policy, window_size, is_cold=True, edges=edges):
+            if needed <= 0:
+                break
+            await self._record_fold(plan, policy, window_size)
+            needed -= plan.gain
+
+    def _own_count(self, tokens: int) -> int:
+        """Return tokens of the model by our count, rounded up."""
+        return int(tokens / self.gauge().ratio) + 1
 
     async def mask_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
         """Mask those of these messages that are not masked yet."""

@@ -82,19 +82,41 @@ def sweep_pays_off(
     return small or sweep.pays_off(transcript, policy, plan, window_size)
 
 
-def sweep_all(
-    transcript: Transcript, policy: ContextPolicy, protected_steps: int = sweep.MIN_PROTECTED_STEPS
+def sweep_now(
+    transcript: Transcript,
+    policy: ContextPolicy,
+    protected_steps: int = sweep.MIN_PROTECTED_STEPS,
+    tokens: int | None = None,
 ) -> SweepPlan | None:
-    """Return a sweep of all but the newest steps: if a request does not fit, or the user asks for it."""
-    masked = tuple(candidate.seq for candidate in sweep.sweep_candidates(transcript, policy, protected_steps))
-    return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
+    """Return a sweep of all but the newest steps, or of what frees so many `tokens`, by our count, of them.
+
+    What is superseded goes first, what the running turn works on last; else the oldest.
+    """
+    candidates = sweep.sweep_candidates(transcript, policy, protected_steps)
+    candidates.sort(
+        key=lambda one: (one.seq in transcript.in_work, one.seq not in transcript.superseded, one.seq)
+    )
+    return _first_that_free(transcript, [candidate.seq for candidate in candidates], tokens)
 
 
-def sweep_images(transcript: Transcript, include_newest: bool = False) -> SweepPlan | None:
-    """Return a sweep of the user's images; those of the newest message only with `include_newest`."""
+def sweep_images(
+    transcript: Transcript, include_newest: bool = False, tokens: int | None = None
+) -> SweepPlan | None:
+    """Return a sweep of the user's images, the oldest first; the newest message's with `include_newest`."""
     last = transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
-    masked = tuple(seq for seq in sweep.image_messages(transcript) if include_newest or seq != last)
-    return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
+    images = [seq for seq in sweep.image_messages(transcript) if include_newest or seq != last]
+    return _first_that_free(transcript, images, tokens)
+
+
+def _first_that_free(transcript: Transcript, seqs: list[int], tokens: int | None) -> SweepPlan | None:
+    """Return the sweep of the first of these messages that free so many tokens together; None: of all."""
+    chosen, saved = list[int](), 0
+    for seq in seqs:
+        if tokens is not None and saved >= tokens:
+            break
+        chosen.append(seq)
+        saved += sweep.tokens_saved(transcript, (seq,))
+    return SweepPlan(tuple(sorted(chosen)), saved) if chosen else None
 
 
 def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: str, now_ms: int) -> bool:

@@ -1,4 +1,4 @@
-"""How many summaries needed a fallback: more than one call of the first model, another model, or none."""
+"""How many summaries and extracts needed a fallback: other calls than one of their model, or none at all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from collections.abc import Iterable
 
 import msgspec
 
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.translatable_text import TextContext
 
-MAX_RATE = 0.05  # fallbacks above this share of the summaries are worth doing something about
+_text = TextContext("Context")
+
+MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing something about
 
 
 class FallbackRate(msgspec.Struct, frozen=True):
-    """Handovers and observations, those of them with a fallback, and why the newest of these needed one."""
+    """Handovers, observations, cuts and extracts, those with a fallback, and why the newest needed one.
+
+    A cut leaves older messages out because no summary of them came; an extract that failed is a preview.
+    """
 
     summaries: int = 0
     fallbacks: int = 0
@@ -32,7 +40,7 @@ class FallbackRate(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Return the fallbacks as a share of the summaries; 0 without any."""
+        """Return the fallbacks as a share of all that is counted; 0 of nothing."""
         return self.fallbacks / self.summaries if self.summaries else 0.0
 
     @property
@@ -54,6 +62,16 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
             case HandoverMade(revises=seq) if seq:
                 pass  # no summary: the user changed one
             case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
-                newest = FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
-                total += newest
+                total += _counted(recorded, reason)
+            case FoldMade(how="truncate"):
+                total += _counted(recorded, _text("Older messages were left out to make room."))
+            case ToolAnswered(asked=asked, form=form, intake_note=note) if asked:
+                failed = "" if form == "compact" else _text("The model didn't write an extract.")
+                total += _counted(recorded, note or failed)
+            case FormChosen(form="compact", intake_note=note):
+                total += _counted(recorded, note)
     return total
+
+
+def _counted(recorded: RecordedEvent, reason: str = "") -> FallbackRate:
+    return FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)

@@ -157,6 +157,10 @@ def summarized_sections() -> tuple[GuideSection, ...]:
                     share=format_whole_percent(policy.handover_at),
                 ),
                 tr(
+                    "The handover is written while the agent works. If the context is full before it is "
+                    "ready, the next step waits for it, and you can continue without a model."
+                ),
+                tr(
                     "Your instructions, files, commands and numbers that the handover doesn't name are added "
                     "below it. Its card says how much it names."
                 ),

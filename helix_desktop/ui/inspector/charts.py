@@ -253,7 +253,9 @@ def _level_text(level: Level) -> str:
         case "handover":
             return tr("At {share}: older messages are summarized", share=share)
         case "panic":
-            return tr("At {share}: context is freed at once, without a model", share=share)
+            return tr(
+                "At {share}: what is needed is freed, or the next step waits for the summary", share=share
+            )
 
 
 def _saving_name(saving: Saving) -> str:

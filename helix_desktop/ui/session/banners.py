@@ -6,12 +6,19 @@ from typing import get_args
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session_updates import EventRecorded, SpendRequestsChanged, TurnChanged, Update
+from helix_desktop.agent.session_updates import (
+    EventRecorded,
+    SpendRequestsChanged,
+    SummaryAwaited,
+    TurnChanged,
+    Update,
+)
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.shell_data import (
     AGENT_WORKING,
     FAILED_WRITE,
@@ -31,6 +38,7 @@ tr = Translator("Session")
 
 _BREAKER = "breaker"
 _SUBAGENT, _BACK = "subagent", "back"
+_WAIT, _STOP = "summary-wait", "stop"
 _NO_MODEL: SpendReply = "no model"
 _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
 _WORK_BY_BANNER = {banner_id: work for work, banner_id in _SPENDING.items()}
@@ -40,10 +48,14 @@ _ANSWERS: dict[str, SpendReply] = {answer: answer for answer in get_args(SpendRe
 class SessionBanners(QObject):
     """Shows what the session on screen has to say, and takes the answers."""
 
-    def __init__(self, banners: BannerArea, session_controller: SessionController) -> None:
+    def __init__(
+        self, banners: BannerArea, session_controller: SessionController, async_actions: AsyncActions
+    ) -> None:
         super().__init__(banners)
         self._banners, self._session_controller = banners, session_controller
+        self._async_actions = async_actions
         session_controller.session_changing.connect(self._show_spend_requests)
+        session_controller.session_changing.connect(self._show_wait)
         session_controller.session_changed.connect(self._show_subagent)
         session_controller.session_loaded.connect(self._show_breaker)
         session_controller.updated.connect(self._on_update)
@@ -55,6 +67,8 @@ class SessionBanners(QObject):
         match update:
             case SpendRequestsChanged():
                 self._show_spend_requests()
+            case SummaryAwaited():
+                self._show_wait()
             case TurnChanged(running=False):
                 self._banners.remove(AGENT_WORKING)
             case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
@@ -70,6 +84,13 @@ class SessionBanners(QObject):
             self._banners.remove(banner_id)
             if work in requests:
                 self._banners.show_banner(spend_banner(requests[work]))
+
+    def _show_wait(self) -> None:
+        """Say that the next step waits for the summary that makes room for it."""
+        self._banners.remove(_WAIT)
+        conversation = self._session_controller.conversation
+        if conversation is not None and conversation.is_summary_awaited:
+            self._banners.show_banner(wait_banner())
 
     def _show_subagent(self) -> None:
         """Say that a subagent's session is one, and lead back."""
@@ -119,8 +140,25 @@ class SessionBanners(QObject):
             return
         if banner_id in _WORK_BY_BANNER:
             conversation.answer_spend_request(_WORK_BY_BANNER[banner_id], _ANSWERS[action])
+        elif banner_id == _WAIT and action == _STOP:
+            self._async_actions.start(conversation.stop(), "stop")
+        elif banner_id == _WAIT:
+            conversation.continue_without_model()
         elif banner_id == _SUBAGENT:
             self._session_controller.session_requested.emit(conversation.session.transcript.parent)
+
+
+def wait_banner() -> Banner:
+    """Return what says that a step waits for a summary, and how to go on without."""
+    return Banner(
+        _WAIT,
+        "info",
+        tr("Context full: waiting for the summary."),
+        tr("The next step starts when older messages are compacted, in five minutes at the latest."),
+        tr("Without a model, the summary is a list of files, commands and quotes."),
+        (BannerAction("continue", tr("Continue without a model")), BannerAction(_STOP, tr("Stop"))),
+        dismissable=False,
+    )
 
 
 def spend_banner(request: SpendRequest) -> Banner:

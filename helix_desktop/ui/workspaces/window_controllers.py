@@ -95,7 +95,7 @@ class WindowControllers:
         FirstCopyJob(context, session)
         ApprovalController(context, session)
         SideQuestionController(context, session)
-        SessionBanners(context.window.banners, session)
+        SessionBanners(context.window.banners, session, context.async_actions)
         HoldController(context, session)
         mode = ModeController(context, session)
         self.workspace_controller.session_updated.connect(

@@ -242,11 +242,15 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
 
 
 def _overflow(policy: ContextPolicy) -> PolicyGroup:
-    lead = tr("When a request doesn't fit, room is made at once, in steps and without a model.")
+    lead = tr(
+        "A full context is reduced by what is needed: outputs, images, then steps. If that isn't enough, "
+        "the next step waits for the summary. Without one, the oldest messages are left out."
+    )
     return PolicyGroup(tr("Overflow"), lead, (
         _share(policy, "panic_at", tr("Make room above"),
                tr("Can't be below the limit for compaction."), minimum=0.5, maximum=1.0),
-        _share(policy, "panic_to", tr("Make room down to"), minimum=0.1, maximum=0.9),
+        _share(policy, "panic_to", tr("Make room down to"), tr("When messages have to be left out."),
+               minimum=0.1, maximum=0.9),
     ))  # fmt: skip
 
 

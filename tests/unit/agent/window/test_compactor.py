@@ -338,20 +338,6 @@ async def test_an_overflowing_window_is_swept() -> None:
     await rig.assert_consistent()
 
 
-async def test_an_overflow_that_cannot_be_swept_is_handed_over() -> None:
-    """Without asking the model, so that the turn can go on at once."""
-    rig = AgentRig(ScriptedModel(thinking_script(18)), MANUAL_ONLY)
-    conversation = await rig.begin()
-    assert (await conversation.run("Think.")).how == "done"
-    handovers = rig.events(HandoverMade)
-    assert handovers
-    assert {(handover.trigger, handover.model) for handover in handovers} == {
-        (HandoverTrigger.OVERFLOW, NO_MODEL)
-    }
-    assert rig.model.summary_requests == []
-    await rig.assert_consistent()
-
-
 async def test_a_message_that_can_never_fit_is_refused() -> None:
     """The largest part is named, and the conversation is not broken."""
     rig = AgentRig(ScriptedModel(working(0)), NO_SWEEP)

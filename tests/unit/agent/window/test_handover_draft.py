@@ -223,7 +223,11 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
     def script(request: ModelRequest) -> ScriptedReply:
         return replies.pop(0) if replies else text_reply("Done.")
 
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
+    def write(_: ModelRequest) -> ScriptedReply:  # the first request is the draft's
+        is_draft = len(rig.model.summary_requests) == 1
+        return [gate, *text_reply(SUMMARY)] if is_draft else text_reply(SUMMARY)
+
+    rig = await ready_conversation(summary=write)
     replies = [tool_call_reply(("say", {}), text="word " * 900, id_prefix=f"n{n}-") for n in range(6)]
     rig.model.script = script
 

@@ -74,11 +74,11 @@ def test_an_at_once_sweep_does_not_wait() -> None:
 def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     """Everything older goes, but what is too small to save anything stays."""
     simulator = build_history(6, size=2_000)
-    sweep_event = planner.sweep_all(simulator.transcript, BALANCED)
+    sweep_event = planner.sweep_now(simulator.transcript, BALANCED)
     assert sweep_event is not None
     steps = {item.step for seq in sweep_event.masked if (item := simulator.transcript.messages.item(seq))}
     assert steps == {1, 2, 3, 4}
-    assert planner.sweep_all(build_history(6, size=60).transcript, BALANCED) is None
+    assert planner.sweep_now(build_history(6, size=60).transcript, BALANCED) is None
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
@@ -100,7 +100,7 @@ def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
 def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
     """Later sweeps leave them in full; a manual sweep can mask them."""
     simulator = build_history(8, size=4_000, policy=disable_folding(BALANCED))
-    simulator.record_sweep(planner.sweep_all(simulator.transcript, BALANCED), SweepReason.MANUAL)
+    simulator.record_sweep(planner.sweep_now(simulator.transcript, BALANCED), SweepReason.MANUAL)
     undone = simulator.transcript.window.masked
     assert undone
     simulator.undo(0)
@@ -109,7 +109,7 @@ def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
         simulator.answer_call(0, f"{step} output line\n" * 300)
     assert simulator.transcript.window.masked
     assert not simulator.transcript.window.masked & undone
-    again = planner.sweep_all(simulator.transcript, BALANCED)
+    again = planner.sweep_now(simulator.transcript, BALANCED)
     assert again is not None
     assert undone <= set(again.masked)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, Form
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -42,13 +44,27 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
     assert (other + one).newest_reason == "No model."
 
 
+def output(form: Form, asked: str = "", note: str = "") -> ToolAnswered:
+    """A large output in this form."""
+    return ToolAnswered("c", "say", "text", "ab", 9, 9, 9, form=form, asked=asked, intake_note=note)
+
+
+def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
+    """An extract that came, and previews that nobody asked more of, are no fallbacks."""
+    cut = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
+    note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
+    rate = fallback_rate(log(cut, note, output("preview"), output("compact", "A, B")))
+    assert (rate.summaries, rate.fallbacks) == (2, 1)
+    assert rate.newest_reason == "Older messages were left out to make room."
+    rate = fallback_rate(log(output("preview", "A"), output("preview", "A", "The extract wasn't ready.")))
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 2, "The extract wasn't ready.")
+
+
 @pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = (
-        f"In this workspace, the model for summaries couldn't write {fallbacks} of 100 summaries in one call."
-    )
+    text = f"In this workspace, {fallbacks} of 100 summaries and extracts needed a fallback."
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:

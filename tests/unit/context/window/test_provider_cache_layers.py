@@ -61,7 +61,7 @@ def test_the_layers_end_with_the_notes_and_where_the_next_sweep_begins() -> None
     simulator.send_message("Go on.")
     window = simulator.window()
     assert layer_ends(window, simulator.transcript, simulator.policy) == (2, 3)
-    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
     last = max(simulator.transcript.window.masked)
     place = next(n for n, entry in enumerate(window.entries, 2) if _upto(entry) == last)
     assert layer_ends(simulator.window(), simulator.transcript, simulator.policy) == (2, place + 1)

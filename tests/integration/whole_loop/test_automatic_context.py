@@ -1,0 +1,222 @@
+"""The context manages itself with the defaults: no question, by the model, over a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.fallback_rate import fallback_rate
+from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.summary import (
+    NO_MODEL,
+    SECTIONS,
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+)
+from tests.support.cli_rig import Cli
+from tests.support.loop_rig import (
+    LoopRig,
+    is_intake_request,
+    is_observation_request,
+    is_summary_request,
+    loop_rig,
+)
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    api_error,
+    text_reply,
+)
+
+SMALL, LARGE = 32_000, 128_000
+FILES = 200
+_EVENT = re.compile(r"\be(\d+)\b")
+_FILE = re.compile(r"\bf\d+\.txt\b")
+
+
+@dataclass
+class Assistant:
+    """Plays a model that reads files in each step and says what it found, and writes the summaries.
+
+    What it says has about five tokens a word. Without `writes` the server refuses all summaries.
+    """
+
+    steps: int = 1  # of a turn, with calls
+    files: int = 1  # that a step reads
+    words: int = 90
+    fact_words: int = 8
+    writes: bool = True
+    step: int = 0
+    prompts: list[str] = field(default_factory=list)  # of handovers
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Answer one request."""
+        messages = request["messages"]
+        if is_intake_request(request):
+            return text_reply("1: preview")
+        if is_summary_request(request) or is_observation_request(request):
+            prompt = str(messages[-1]["content"])
+            return text_reply(self.summary(prompt)) if self.writes else api_error(400, "no summaries here")
+        self.step += 1
+        text = words(f"step {self.step}", self.words)
+        if self.step % (self.steps + 1) == 0:
+            return text_reply(text)
+        numbers = range(self.step * self.files, (self.step + 1) * self.files)
+        calls = (Call("read_file", json.dumps({"path": f"f{n % FILES}.txt"}), id=f"call{n}") for n in numbers)
+        return StreamedReply(Text(text), *calls)
+
+    def summary(self, prompt: str) -> str:
+        """Return a handover, or observations, about the newest files in the prompt."""
+        events = dict.fromkeys(reversed(_EVENT.findall(prompt)))
+        facts = list(zip(dict.fromkeys(reversed(_FILE.findall(prompt))), events, strict=False))
+        if prompt.startswith("[Write a handover]"):
+            self.prompts.append(prompt)
+            lines = [f"- {file} was read, its lines hold numbers [e{event}]" for file, event in facts[:12]]
+            return "\n".join(line for title in SECTIONS for line in (f"## {title}", *lines))
+        return "\n".join(
+            f"- (2) {file} was read: {words(file, self.fact_words)} [e{event}]" for file, event in facts[:12]
+        )
+
+
+def words(subject: str, count: int) -> str:
+    """Return so many words about something, of about five tokens each."""
+    return " ".join(f"{subject} says word{n * 7 % 97}" for n in range(count))
+
+
+def ask(number: int) -> str:
+    """Return an ordinary message of about 450 tokens."""
+    return f"Please look at the files of part {number}. {words(f'part {number}', 85)}"
+
+
+def write_files(root: Path, lines: int = 140) -> None:
+    """Write files of so many lines of about eleven tokens."""
+    for number in range(FILES):
+        text = (f"line {line} of file {number} holds {line * 13 % 101}\n" for line in range(lines))
+        (root / f"f{number}.txt").write_text("".join(text))
+
+
+async def run_turns(rig: LoopRig, turns: int) -> None:
+    """Run so many turns, each with what it left to be done in the background."""
+    for number in range(turns):
+        assert (await rig.conversation.run(ask(number))).how == "done"
+        await rig.conversation.wait_for_background_work()
+
+
+def handovers(log: list[RecordedEvent]) -> Iterator[tuple[RecordedEvent, HandoverMade]]:
+    """Yield the handovers of a log, each with its place there."""
+    return ((recorded, recorded.event) for recorded in log if isinstance(recorded.event, HandoverMade))
+
+
+def assert_all_by_the_model(rig: LoopRig) -> None:
+    """No question was asked, nothing failed, and the model wrote all that was written, each in one call."""
+    assert rig.updates_of(SpendRequestsChanged) == rig.updates_of(ErrorRaised) == []
+    assert rig.events(HandoverFailed) == rig.events(ObservationsFailed) == []
+    assert {event.model for kind in (HandoverMade, ObservationsMade) for event in rig.events(kind)} == {
+        "local/small"
+    }
+    assert fallback_rate(rig.conversation.session.log).fallbacks == 0
+
+
+def assert_updated(log: list[RecordedEvent], assistant: Assistant) -> None:
+    """Assert two handovers at 85 %, the second at least a minute later, written from the first."""
+    (first_place, first), (second_place, second), *_ = handovers(log)
+    assert {made.trigger for made in (first, second)} == {HandoverTrigger.THRESHOLD}
+    assert first.threshold == second.threshold == 0.85
+    assert second.former == first_place.seq
+    assert second_place.at - first_place.at >= 60_000
+    assert "was read, its lines hold numbers" not in assistant.prompts[0]
+    assert "was read, its lines hold numbers" in assistant.prompts[-1]
+
+
+async def test_a_long_turn_is_compacted_by_the_model_again(tmp_path: Path) -> None:
+    """In a window of 32,000 tokens, while the turn goes on."""
+    assistant = Assistant(steps=95)
+    async with loop_rig(tmp_path, assistant, window=SMALL) as rig:
+        assert rig.workspace.policy == PROFILES["balanced"]
+        write_files(rig.root)
+        await run_turns(rig, 1)
+        assert_all_by_the_model(rig)
+        assert_updated(rig.conversation.session.log, assistant)
+        await rig.assert_consistent()
+
+
+async def test_turns_that_read_many_files_are_compacted_by_the_model(tmp_path: Path) -> None:
+    """In a window of 128,000 tokens, which 40 files fill to 85 %."""
+    assistant = Assistant(steps=2, files=20)
+    async with loop_rig(tmp_path, assistant, window=LARGE) as rig:
+        assert rig.workspace.policy == PROFILES["balanced"]
+        write_files(rig.root, lines=330)
+        await run_turns(rig, 3)
+        assert_all_by_the_model(rig)
+        assert_updated(rig.conversation.session.log, assistant)
+        await rig.assert_consistent()
+
+
+async def test_observations_are_made_and_refined_by_the_model(tmp_path: Path) -> None:
+    """At 30 % and at 50 %, turn after turn, without a question."""
+    async with loop_rig(tmp_path, Assistant(words=330, files=3, fact_words=60), window=SMALL) as rig:
+        write_files(rig.root)
+        await run_turns(rig, 20)
+        assert_all_by_the_model(rig)
+        assert {made.reflection for made in rig.events(ObservationsMade)} == {False, True}
+        await rig.assert_consistent()
+
+
+async def test_a_server_that_refuses_all_summaries_is_said_and_counted(tmp_path: Path) -> None:
+    """The turn goes on to its end; the handover without a model says why there is none by it."""
+    async with loop_rig(tmp_path, Assistant(steps=50, writes=False), window=SMALL) as rig:
+        write_files(rig.root)
+        await run_turns(rig, 1)
+        made = rig.events(HandoverMade)
+        assert made
+        assert {handover.model for handover in made} == {NO_MODEL}
+        assert all("no summaries here" in handover.fallback for handover in made)
+        assert fallback_rate(rig.conversation.session.log).fallbacks >= len(made)
+        await rig.assert_consistent()
+
+
+async def test_a_budget_stops_the_background_work_and_says_so(tmp_path: Path) -> None:
+    """What it has no room for isn't started, and a warning says why.
+
+    Without checkpoints: one that was written within the budget would be put in place, at no cost.
+    """
+    assistant = Assistant(steps=2, files=20)
+    policy = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=0)
+    async with loop_rig(tmp_path, assistant, policy, window=LARGE) as rig:
+        write_files(rig.root, lines=330)
+        await rig.conversation.budget.set_limit(Budget(tokens=100_000))
+        await rig.conversation.run(ask(0))
+        await rig.conversation.wait_for_background_work()
+        (warning,) = rig.updates_of(ErrorRaised)
+        assert warning.is_warning
+        assert warning.what == "The conversation wasn't compacted."
+        assert "budget" in warning.why
+        assert assistant.prompts == rig.events(HandoverMade) == []
+
+
+async def test_a_run_without_a_budget_is_compacted_by_the_model(tmp_path: Path) -> None:
+    """From the command line, with nothing set but the model."""
+    cli = Cli.create(tmp_path)
+    write_files(cli.project)
+    async with ChatServer(Assistant(steps=46)) as server:
+        ran = await cli.run_with_server(server.base_url, ask(0), "--window", str(SMALL))
+    assert ran.code == 0, ran
+    events = [line.event for line in ran.lines]
+    assert not [event for event in events if isinstance(event, HandoverFailed | ObservationsFailed)]
+    assert {made.model for made in events if isinstance(made, HandoverMade)} == {"local/small"}
+    assert "budget" not in ran.err
