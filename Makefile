@@ -17,13 +17,13 @@ test-peers: ## Test against other programs (model servers that fail on purpose, 
 soak: ## Run 2,000 turns against a server that fails on purpose, and check for leaks
 	@./helix soak
 
-check: ## Check format, lint, types and import rules
+check: ## Check format, lint, imports, types and the project's own rules; print the size of the code
 	@./helix check
 
 bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions)
 	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
 
-torture: ## Stress, kill and damage the store for a long time
+torture: ## Stress and damage the store, and test properties deeply, for a long time
 	@./helix torture
 
 screenshots: ## Take screenshots of every screen and state into build/screenshots, with an index.html

@@ -31,6 +31,7 @@ CHECKS = {
     "lint": ("ruff", "check", "--quiet", "--cache-dir", ".ruff_cache", "."),
     "imports": ("lint-imports", "--no-logo"),
     "types": ("mypy", "--no-error-summary"),
+    "rules": ("python", str(Path("packaging", "house_rules.py"))),
 }
 
 Command = Callable[[Sequence[str]], int]
@@ -78,9 +79,12 @@ def soak(arguments: Sequence[str]) -> int:
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Check format, lint, types and import rules."""
+    """Check format, lint, imports, types and the project's own rules; print the size of the code."""
     _set_up("test", libraries=None)
-    return _report_failed(_check())
+    outputs = _check()
+    failed = _report_failed(outputs)
+    sys.stdout.write("" if failed else f"\n{outputs['rules'].stdout}")
+    return failed
 
 
 def bench(arguments: Sequence[str]) -> int:
@@ -90,7 +94,7 @@ def bench(arguments: Sequence[str]) -> int:
 
 
 def torture(arguments: Sequence[str]) -> int:
-    """Stress, kill and damage the store for a long time; with names, only tests/torture/NAME.py."""
+    """Stress and damage the store, and test properties deeply; with names, only tests/torture/NAME.py."""
     _set_up("test", libraries=None)
     scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
     selected = [path for path in scripts if not arguments or path.stem in arguments]
@@ -257,26 +261,26 @@ def _must(*command: str) -> None:
         raise SetupFailed(f"`{' '.join(command)}` failed (see above).")
 
 
-def _check(before_line: str = "") -> dict[str, str]:
-    """Run all checks side by side, print a line for each, and return the output of those that failed."""
-    failed = {}
+def _check(before_line: str = "") -> dict[str, subprocess.CompletedProcess[str]]:
+    """Run all checks side by side, print a line for each, and return what each printed."""
+    outputs = {}
     with ThreadPoolExecutor() as side_by_side:
         results = zip(CHECKS, side_by_side.map(_run_check, CHECKS.values()), strict=True)
         for name, (done, seconds) in results:
             verdict = "failed" if done.returncode else "ok"
             sys.stdout.write(f"{before_line}check {name:<8} {verdict:<6} {seconds:5.1f} s\n")
             sys.stdout.flush()
-            if done.returncode:
-                failed[name] = f"{done.stdout}{done.stderr}"
-    return failed
+            outputs[name] = done
+    return outputs
 
 
-def _report_failed(outputs: Mapping[str, str]) -> int:
-    """Print the outputs of failed checks; return the exit code."""
-    for name, output in outputs.items():
-        sys.stdout.write(f"\ncheck {name} failed:\n{output}\n")
+def _report_failed(outputs: Mapping[str, subprocess.CompletedProcess[str]]) -> int:
+    """Print what the failed checks printed; return the exit code."""
+    failed = {name: done for name, done in outputs.items() if done.returncode}
+    for name, done in failed.items():
+        sys.stdout.write(f"\ncheck {name} failed:\n{done.stdout}{done.stderr}\n")
     sys.stdout.flush()
-    return 1 if outputs else 0
+    return 1 if failed else 0
 
 
 def _run_check(command: Sequence[str]) -> tuple[subprocess.CompletedProcess[str], float]:

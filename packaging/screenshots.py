@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from picture_index import write_index
 from texts import pseudo
-from texts.build import COMPILED, PSEUDO, product_texts, write_pseudo
+from texts.build import COMPILED, PSEUDO, product_files, write_pseudo
+from texts.extract import extract
 from update_texts import LRELEASE, ROOT
 
 FOLDER = Path("build", "screenshots")
@@ -110,7 +111,7 @@ def _catalog_path(word: str) -> str:
     if word not in pseudo.LANGUAGES:
         return word
     catalog = ROOT / PSEUDO / f"helix_{word}.qm"
-    write_pseudo(catalog.parent, product_texts(ROOT)[0], LRELEASE)
+    write_pseudo(catalog.parent, extract(product_files(ROOT))[0], LRELEASE)
     return str(catalog)
 
 

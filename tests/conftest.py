@@ -21,14 +21,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
+from multiprocessing import resource_tracker
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import engine, providers
+from pytestqt import plugin
+from pytestqt.qt_compat import qt_api
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.import_hook import remove_import_hook
@@ -47,9 +52,10 @@ os.environ["PATH"] = os.pathsep.join(
     [str(Path(sys.executable).resolve().parent), os.environ.get("PATH", os.defpath)]
 )
 
-# A hundred properties draw from the same histories: 25 for each are 2,500 of them in a run.
+# A hundred properties draw from the same histories: 10 for each are 1,000 of them in a run. `./helix torture`
+# looks deep.
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, max_examples=25, database=None, print_blob=True
+    "ci", derandomize=True, deadline=None, max_examples=10, database=None, print_blob=True
 )
 settings.register_profile("deep", deadline=None, max_examples=2_000, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
@@ -59,7 +65,7 @@ engine.MAX_SHRINKING_SECONDS = 30
 # tests before it, and each process read the complete product for it.
 providers._get_local_constants = lambda: providers._local_constants
 
-_THREAD_GRACE_S = 20.0  # nobody waits but a test that fails
+_GRACE_S = 20.0  # nobody waits but a test that fails
 _QT_GRACE_MS = 60_000  # the same
 _NUMBERS = itertools.count()
 _LOOK_AT_ALL_EVERY = 200  # garbage collections
@@ -108,6 +114,7 @@ class _Errors(logging.Handler):
 
 def pytest_configure(config: pytest.Config) -> None:
     """Guard the network for the whole run (an audit hook cannot be taken off again); begin to collect."""
+    plugin._process_events = partial(_process_events, config)  # pytest-qt has no hook for it
     network = _Network()
     config.stash[_NETWORK] = network
     sys.addaudithook(network)
@@ -116,8 +123,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 _NETWORK = pytest.StashKey[_Network]()
+_QT_RUNNER = pytest.StashKey[asyncio.Runner | None]()
 _NOT_MADE = pytest.StashKey[Path]()
-_LITTERED = pytest.StashKey[bool]()
 _COLLECTIONS = pytest.StashKey[int]()
 
 
@@ -161,11 +168,55 @@ def pytest_asyncio_loop_factories(
 
 def _new_qt_loop() -> asyncio.AbstractEventLoop:
     from PySide6.QtWidgets import QApplication
-    from qasync import QEventLoop
+
+    from helix_desktop.app.qt_loop import QtLoop
 
     # The factory takes no arguments; pytest-qt's qapp has made the application by now.
-    loop: asyncio.AbstractEventLoop = QEventLoop(QApplication.instance())  # noqa: TID251 - see above
-    return loop
+    return QtLoop(QApplication.instance())  # noqa: TID251 - see above
+
+
+@pytest.fixture
+def _function_scoped_runner(
+    _function_scoped_runner: asyncio.Runner, request: pytest.FixtureRequest
+) -> Iterator[asyncio.Runner]:
+    """As pytest-asyncio has it: when all coroutine fixtures have ended, no work may be left in the loop.
+
+    Else its end would cancel what a test left running, and nobody would hear of it.
+    """
+    loop = _function_scoped_runner.get_loop()
+    if request.node.get_closest_marker("qt_loop"):
+        request.config.stash[_QT_RUNNER] = _function_scoped_runner
+    yield _function_scoped_runner
+    request.config.stash[_QT_RUNNER] = None
+    left = loop.run_until_complete(_work_left())
+    assert not left, f"tasks left running: {', '.join(left)}"
+
+
+def _process_events(config: pytest.Config) -> None:
+    """Process Qt's events between the stages of a test, like the app in a running loop if there is one.
+
+    What Qt calls without one could start no coroutine: a timer that is due then would fail the test.
+    """
+    app = qt_api.QtWidgets.QApplication.instance()
+    if app is None:
+        return
+    runner = config.stash.get(_QT_RUNNER, None)
+    # Not by running it: that would delete the widgets that are closed by now, which fixtures still use.
+    asyncio._set_running_loop(runner.get_loop() if runner is not None else None)
+    try:
+        app.processEvents()
+    finally:
+        asyncio._set_running_loop(None)
+
+
+async def _work_left() -> list[str]:
+    """Return the tasks that are still there once those that were canceled have ended."""
+    await asyncio.sleep(0)
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    canceled = [task for task in tasks if task.cancelling()]
+    if canceled:
+        await asyncio.wait(canceled, timeout=_GRACE_S)
+    return [f"{task.get_name()} {task.get_coro()}" for task in tasks if not task.done()]
 
 
 @contextmanager
@@ -192,12 +243,14 @@ def _ground_rules(request: pytest.FixtureRequest) -> Iterator[None]:
     if "monkeypatch" in request.fixturenames:
         request.getfixturevalue("monkeypatch")  # first: it is undone when all other fixtures have ended
     with (
+        _no_leaked_processes(),
+        _no_leaked_threads(),
+        _no_leaked_timers(request),
         _garbage_on_the_main_thread(request),
         _own_data_dir(request),
         _only_loopback(request.config),
         _no_unexpected_errors(request.node),
-        _no_leaked_threads(),
-        _no_leaked_windows(),
+        _no_leaked_windows(request),
     ):
         yield
 
@@ -206,24 +259,33 @@ def _ground_rules(request: pytest.FixtureRequest) -> Iterator[None]:
 def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let no Qt object die on a worker thread: its timers would end the process (see app.garbage).
 
-    What a test with Qt leaves is collected before the next test, when its event loop is gone as well.
+    What a test of coroutines or of Qt leaves is collected at its own end, when its event loop is gone too.
+    Python then complains of a coroutine that nobody awaited, and fails the test that made it.
     """
-    if request.config.stash.get(_LITTERED, False):
-        collections = request.config.stash[_COLLECTIONS] = request.config.stash.get(_COLLECTIONS, 0) + 1
-        if collections % _LOOK_AT_ALL_EVERY == 0:
-            gc.unfreeze()
-        gc.collect()
-        # What is alive between two tests (modules, collected tests) mostly stays so: the next collection need
-        # not look at it again, which is most of its work.
-        gc.freeze()
     uses_qt = "qapp" in request.fixturenames
-    request.config.stash[_LITTERED] = uses_qt
     if uses_qt:
         gc.disable()
     try:
         yield
     finally:
         gc.enable()
+        is_coroutine = request.node.get_closest_marker("asyncio") is not None
+        if (uses_qt or is_coroutine) and request.node.funcargs is not None:  # None in an interrupted run
+            request.node.funcargs.clear()  # all fixtures but this one have ended
+        if uses_qt:
+            _collect(request.config)
+        elif is_coroutine:
+            gc.collect(1)  # what this test made is young: it has met one collection at most
+
+
+def _collect(config: pytest.Config) -> None:
+    collections = config.stash[_COLLECTIONS] = config.stash.get(_COLLECTIONS, 0) + 1
+    if collections % _LOOK_AT_ALL_EVERY == 0:
+        gc.unfreeze()
+    gc.collect()
+    # What is alive between two tests (modules, collected tests) mostly stays so: the next collection need not
+    # look at it again, which is most of its work.
+    gc.freeze()
 
 
 @contextmanager
@@ -273,27 +335,137 @@ def _no_unexpected_errors(node: pytest.Item) -> Iterator[None]:
 
 
 @contextmanager
+def _no_leaked_processes() -> Iterator[None]:
+    """Fail on a child process that is still there, or that nobody waited for; only where Linux lists them."""
+    before = _children()
+    try:
+        yield
+    finally:
+        if _children() - before:
+            deadline = time.monotonic() + _GRACE_S
+            while (leaked := _children() - before) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert not leaked, f"processes left running: {', '.join(map(_command_of, leaked))}"
+
+
+def _children() -> set[int]:
+    numbers: set[int] = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            numbers.update(map(int, path.read_text("ascii").split()))
+    # Python's own, for what processes share; it stays as long as this process.
+    return numbers - {resource_tracker._resource_tracker._pid}  # type: ignore[attr-defined]  # one of its own
+
+
+def _command_of(number: int) -> str:
+    with suppress(OSError):
+        command = Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return f"{number} {command[:200]}"
+    return str(number)
+
+
+@contextmanager
 def _no_leaked_threads() -> Iterator[None]:
-    """Fail on a thread that would keep the process alive."""
+    """Fail on a thread of Python's that has not ended, daemon or not."""
     before = set(threading.enumerate())
     try:
         yield
     finally:
-        leaked = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
-        deadline = time.monotonic() + _THREAD_GRACE_S
+        leaked = [
+            thread for thread in threading.enumerate() if thread not in before and not _may_stay(thread)
+        ]
+        deadline = time.monotonic() + _GRACE_S
         for thread in leaked:
             thread.join(max(0.0, deadline - time.monotonic()))
         alive = [thread.name for thread in leaked if thread.is_alive()]
         assert not alive, f"threads left running: {', '.join(alive)}"
 
 
+def _may_stay(thread: threading.Thread) -> bool:
+    """Return True for what is not made by Python's `threading`, which never learns of its end."""
+    return isinstance(thread, threading._DummyThread)
+
+
 @contextmanager
-def _no_leaked_windows() -> Iterator[None]:
+def _no_leaked_timers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail on a timer of Qt's that still runs: it would go off in another test."""
+    if "qapp" not in request.fixturenames:
+        yield
+        return
+    timers = _Timers.of(request.config)
+    timers.forget()
+    try:
+        yield
+    finally:
+        running = timers.running()
+        assert not running, f"timers left running: {', '.join(running)}"
+
+
+class _Timers:
+    """Knows each timer of Qt's that Python makes."""
+
+    def __init__(self) -> None:
+        from PySide6.QtCore import QTimer
+
+        self._timers: WeakSet[QTimer] = WeakSet()
+        self._shots: dict[int, str] = {}
+        timer_class: Any = QTimer  # changed for the whole run
+        make, shoot = timer_class.__init__, timer_class.singleShot
+
+        def note_new(timer: QTimer, *arguments: Any, **named: Any) -> None:
+            make(timer, *arguments, **named)
+            self._timers.add(timer)
+
+        def note_shot(*arguments: Any) -> None:
+            *when, action = arguments
+            if len(when) > 1:
+                go_off = action  # for nobody, once its receiver is gone
+            else:
+                number = next(_NUMBERS)
+                self._shots[number] = str(action)
+
+                def go_off() -> None:
+                    self._shots.pop(number, None)
+                    action()
+
+            timer_class.__init__ = make  # what PySide makes for it needs no look
+            shoot(*when, go_off)
+            timer_class.__init__ = note_new
+
+        timer_class.__init__, timer_class.singleShot = note_new, staticmethod(note_shot)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> _Timers:
+        """Return those of this run."""
+        if _TIMERS not in config.stash:
+            config.stash[_TIMERS] = cls()
+        return config.stash[_TIMERS]
+
+    def forget(self) -> None:
+        """Forget what was made before a test, as by a fixture of its module."""
+        self._timers.clear()
+        self._shots.clear()
+
+    def running(self) -> list[str]:
+        """Return those that are going to go off."""
+        from shiboken6 import isValid
+
+        active = [timer for timer in self._timers if isValid(timer) and timer.isActive()]
+        return [*(f"{timer} of {timer.parent()}" for timer in active), *self._shots.values()]
+
+
+_TIMERS = pytest.StashKey[_Timers]()
+
+
+@contextmanager
+def _no_leaked_windows(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail on a top-level widget that the test made and nobody closed; costs nothing without Qt's widgets."""
     before = _windows()
     try:
         yield
     finally:
+        if "qapp" in request.fixturenames:
+            _delete_what_waits_for_it()  # else its timers would go off in the next test
         if len(_windows()) > len(before):
             gc.collect()
             _delete_what_waits_for_it()

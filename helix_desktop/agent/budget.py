@@ -65,7 +65,7 @@ class SessionBudget:
 
     def _spent_in(self, transcript: Transcript) -> Spending:
         subagents = (
-            Spending(spent.tokens, spent.cost, spent.estimated, unpriced=spent.unpriced)
+            Spending(spent.tokens, spent.cost, spent.estimated, unpriced=spent.unpriced, demo=spent.demo)
             for spent in self.subagent_spending.values()
         )
         return sum(subagents, transcript.spending)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
+from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
@@ -70,6 +71,7 @@ class Conversation:
         subagents: SubagentRunner,
         budget: SessionBudget,
         spend_approvals: SpendApprovals,
+        instructions: SessionInstructions,
         permissions: SessionPermissions,
         is_subagent: bool,
     ) -> None:
@@ -86,7 +88,7 @@ class Conversation:
         self.queue = MessageQueue(runtime.session)
         self._runtime, self._services = runtime, services
         self._engine, self._context_manager = engine, context_manager
-        self._spend_approvals = spend_approvals
+        self._spend_approvals, self._instructions = spend_approvals, instructions
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._turn_start: TurnStart | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
@@ -112,10 +114,6 @@ class Conversation:
         """Answer a spend request: run the background work with a model, without one, or not at all."""
         (self.handovers if work == "handover" else self.observations).answer_request(reply)
 
-    def catch_up(self) -> None:
-        """Start what came due while the session was closed: the user looks at it now."""
-        self._context_manager.catch_up()
-
     @property
     def is_summary_awaited(self) -> bool:
         """True while the next request waits for the summary that makes room for it."""
@@ -124,6 +122,10 @@ class Conversation:
     def continue_without_model(self) -> None:
         """End the wait for a summary: the next request is made to fit without a model."""
         self._context_manager.summary_wait.continue_without_model()
+
+    def catch_up(self) -> None:
+        """Start what came due while the session was closed: the user looks at it now."""
+        self._context_manager.catch_up()
 
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""
@@ -143,6 +145,14 @@ class Conversation:
     def partial(self) -> str:
         """The text of the running answer so far."""
         return self._engine.response.text
+
+    async def plan_opening(self) -> None:
+        """Count environment and instructions into the next request before a first message is sent with them.
+
+        Nothing is recorded; publishes RequestChanged if they are others than before.
+        """
+        if self._services.is_trusted() and await self._instructions.plan_opening():
+            self.session.publish(RequestChanged())
 
     async def close_interrupted(self) -> bool:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""
@@ -417,9 +427,11 @@ class Conversation:
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
         self._engine.canceled_as = self.subagents.canceled_as = "interrupted"
+        self.checkpoints.stop_waiting()
         await self.side_questions.cancel()
         await self.stop()
         await self._runtime.scope.close()
+        self.checkpoints.stop_waiting()  # a turn that ended just now waits again
         self._engine.canceled_as = self.subagents.canceled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
         )

@@ -63,6 +63,7 @@ def create_conversation(
         runtime, spend_approvals, services.is_trusted, stays_open=not is_unattended
     )
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
+    instructions = SessionInstructions(runtime, services.instructions)
     engine = TurnEngine(
         runtime,
         runner,
@@ -71,7 +72,7 @@ def create_conversation(
         permissions,
         file_versions,
         changes,
-        SessionInstructions(runtime, services.instructions),
+        instructions,
         is_unattended=is_unattended,
     )
     return Conversation(
@@ -85,6 +86,7 @@ def create_conversation(
         subagents=subagents,
         budget=budget,
         spend_approvals=spend_approvals,
+        instructions=instructions,
         permissions=permissions,
         is_subagent=is_subagent,
     )
@@ -129,4 +131,5 @@ def _create_tool_runner(
         services.interactive_approver.reevaluate,
         is_demo=lambda: runtime.frame.info.demo,
     )
-    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_versions, changes)
+    gate = IntakeGate(runtime, extractor, services.slow_models)
+    return ToolRunner(runtime, tools, approvals, gate, file_versions, changes)

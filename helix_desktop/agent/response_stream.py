@@ -33,6 +33,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 _log = logging.getLogger(__name__)
+_UNREPORTED = 0.8  # of our count of a request, what it has at least in the model's tokens
 _SAVE_EVERY_MS = 1_000  # so much of an answer on screen a crash may take at most
 
 
@@ -54,6 +55,7 @@ class ResponseStream:
         self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
         self._saved_at_ms, self._is_saved = 0, False
+        self._answered, self._read_events = dict[str, int](), 0  # by model, of so many events
 
     async def receive(self, window: Window, last_seq: int) -> ModelResponse:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError.
@@ -64,13 +66,30 @@ class ResponseStream:
         self.text, self._retry, self.sent_after = "", None, last_seq
         self._request = self._unanswered(window)
         request = with_cache_hints(window.request, window, self._runtime)
-        request = msgspec.structs.replace(request, report_state=self._on_request_state)
+        request = msgspec.structs.replace(
+            request, report_state=self._on_request_state, answered=self._largest_answered()
+        )
         self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
         self._runtime.session.publish(ModelCalled())
         try:
             return await self._receive(request)
         finally:
             self.waiting_since_ms = 0
+
+    def _largest_answered(self) -> int:
+        """Return the largest input, in tokens of the model, that it has answered in this session.
+
+        What no provider reported counts for less: our count may be above the model's.
+        """
+        log, label = self._runtime.session.log, self._runtime.frame.info.label
+        for recorded in log[self._read_events :]:
+            match recorded.event:
+                case AssistantSpoke(usage=usage, estimate=estimate, ratio=ratio, model=model) as answer:
+                    if answer.stop != "stopped":
+                        tokens = usage.input if usage is not None else round(estimate * ratio * _UNREPORTED)
+                        self._answered[model] = max(self._answered.get(model, 0), tokens)
+        self._read_events = len(log)
+        return self._answered.get(label, 0)
 
     async def _receive(self, request: ModelRequest) -> ModelResponse:
         session = self._runtime.session

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from copy import copy
 
+from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.instructions import InstructionSource
 from helix_desktop.agent.ports.model import TokenCounter
@@ -30,7 +31,8 @@ class SessionServices:
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
     the agent's own calls change is known, without a `file_reader` no file can be attached by its path,
     without `instructions` no session is told of its workspace, without a `file_history` no change of a file
-    can be undone, without a `line_search` nothing is recalled by a pattern.
+    can be undone, without a `line_search` nothing is recalled by a pattern. Without `slow_models` of the app
+    the workspace remembers its own.
     `create_session_tools` returns the tools that know the session that
     calls them.
     """
@@ -52,6 +54,7 @@ class SessionServices:
         instructions: InstructionSource | None = None,
         file_history: FileHistory | None = None,
         line_search: LineSearch | None = None,
+        slow_models: SlowModels | None = None,
         wait_s: WaitSeconds = asyncio.sleep,
     ) -> None:
         self.store, self.counter, self.clock, self.wait_s = store, counter, clock, wait_s
@@ -60,6 +63,7 @@ class SessionServices:
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
         self.instructions, self.file_history = instructions, file_history
         self.line_search = line_search
+        self.slow_models = slow_models or SlowModels(clock)
         self._create_session_tools = create_session_tools
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)

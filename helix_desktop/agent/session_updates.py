@@ -103,26 +103,17 @@ class SummaryAwaited(msgspec.Struct, frozen=True):
 class IntakeProgress(msgspec.Struct, frozen=True):
     """The forms of large outputs are being chosen ("ask"), or extracts written ("extract").
 
-    `call_ids` are the calls that returned them; "idle" means done. `extended_s` are the seconds it may take
-    where the policy's are too few for the model; 0: the policy's.
+    `call_ids` are the calls that returned them; "idle" means done.
     """
 
     phase: Literal["idle", "ask", "extract"]
     call_ids: tuple[str, ...] = ()
-    extended_s: int = 0
 
     @property
     def text(self) -> OptionalText:
         """The display text of the phase; empty when idle."""
         count = len(self.call_ids)
         match self.phase:
-            case "ask" if self.extended_s:
-                return _text.plural(
-                    count,
-                    "Choosing how to keep %n large output… (slow model: up to {seconds} s)",
-                    "Choosing how to keep %n large outputs… (slow model: up to {seconds} s)",
-                    seconds=self.extended_s,
-                )
             case "ask":
                 return _text.plural(
                     count, "Choosing how to keep %n large output…", "Choosing how to keep %n large outputs…"

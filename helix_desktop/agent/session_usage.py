@@ -27,10 +27,11 @@ def spending_of_session(session: SessionSummary) -> Spending:
 
     Where an older version stored it, all of it had no price if it cost nothing, as in its events.
     """
-    unpriced = session.unpriced
+    unpriced, is_demo = session.unpriced, session.model.startswith("demo/")
     if unpriced is None:
-        unpriced = 0 if session.cost or session.model.startswith("demo/") else session.spent
-    return Spending(session.spent, session.cost, session.estimated, unpriced=unpriced)
+        unpriced = 0 if session.cost or is_demo else session.spent
+    demo = session.spent if is_demo else 0
+    return Spending(session.spent, session.cost, session.estimated, unpriced=unpriced, demo=demo)
 
 
 def subagent_sessions(listed: Iterable[SessionSummary]) -> dict[str, list[SessionSummary]]:

@@ -16,7 +16,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.agent.tool_calls.runner import ToolRunner
+from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.file_notes import files_note
@@ -25,14 +25,18 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.provider_cache_layers import hash_layers
 from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
+from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import (
+    UNNAMED_CALL,
     BudgetExhausted,
     ContextWindowExceeded,
     HelixError,
     ImagesRejected,
     InvalidInput,
+    InvalidModelResponse,
+    ReadingLost,
 )
-from helix_desktop.domain.events.choices import EffortRefused
+from helix_desktop.domain.events.choices import EffortRefused, WindowLearned
 from helix_desktop.domain.events.conversation import TurnEnded, TurnRetried, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import NEW_TITLE, SessionRenamed
@@ -42,9 +46,13 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
 )
 from helix_desktop.domain.text_format import title_line
+from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
+
+_MAX_UNNAMED_STEPS = 3  # in a row, in which no call names a tool
+_MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the model saw them
 
 
 class TurnEngine:
@@ -189,8 +197,22 @@ class TurnEngine:
             start.end()
 
     async def _run_steps(self) -> None:
+        read_ids, lost_steps, unnamed_steps = frozenset[str](), 0, 0
         while True:
-            answer = await self._run_step()
+            window, answer = await self._run_step()
+            lost_steps = lost_steps + 1 if read_ids and not read_ids & _shown_outputs(window) else 0
+            if lost_steps >= _MAX_LOST_STEPS and answer.calls:
+                raise _reading_lost(self._runtime.frame.info)
+            is_unnamed = answer.calls and all(call.name == UNNAMED_CALL for call in answer.calls)
+            unnamed_steps = unnamed_steps + 1 if is_unnamed else 0
+            if unnamed_steps >= _MAX_UNNAMED_STEPS:
+                raise InvalidModelResponse(
+                    _text("The tool calls of {model} have no name.", model=self._runtime.frame.info.label),
+                    _text("The model or its server can't call tools correctly."),
+                    _text("Send the message again, or choose another model."),
+                )
+            is_reading = all(tool_kind(call.name) in LOOKUPS for call in answer.calls)
+            read_ids = frozenset(call.id for call in answer.calls) if is_reading else frozenset()
             answered_seq = self._runtime.transcript.last_seq
             if answer.calls:
                 self._context_manager.early_rewrites.start()
@@ -243,7 +265,7 @@ class TurnEngine:
 
         return bool(await self._runtime.session.record_decided(decide))
 
-    async def _run_step(self) -> ModelResponse:
+    async def _run_step(self) -> tuple[Window, ModelResponse]:
         await self._budget.ensure_available()
         started_at_ms = self._runtime.clock()
         window, answer = await self._request()
@@ -262,7 +284,7 @@ class TurnEngine:
 
         await self._runtime.session.record_decided(decide, contents, ends_partial_answer=True)
         self.response.forget_saved()
-        return answer
+        return window, answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:
         """Call the model; if it rejects the request as too large, make room and call once more.
@@ -276,6 +298,7 @@ class TurnEngine:
             try:
                 return window, await self.response.receive(window, self._runtime.transcript.last_seq)
             except ContextWindowExceeded as error:
+                await self._record_learned(error)
                 if rewrites is not None:
                     await self._context_manager.put_back(rewrites)
                     raise
@@ -284,6 +307,12 @@ class TurnEngine:
                     raise
             except ImagesRejected as error:
                 await self._omit_images(error)
+
+    async def _record_learned(self, error: ContextWindowExceeded) -> None:
+        """Record that an error has shown a smaller window, if it has."""
+        if error.believed:
+            label, believed, error.believed = self._runtime.frame.info.label, error.believed, 0
+            await self._runtime.session.record(WindowLearned(label, error.window_size, believed, error.why))
 
     async def _omit_images(self, rejection: ImagesRejected) -> None:
         """Mask rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
@@ -295,6 +324,8 @@ class TurnEngine:
             raise error from rejection
         # Each time fewer images are left, so the repetitions end.
         await self._context_manager.rewriter.mask_messages(error.seqs)
+        left_out = _text("It was left out, and the turn continues.")
+        self._runtime.session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
 
     async def _end(self, ended: TurnEnded, error_raised: ErrorRaised | None = None) -> TurnEnded:
         """Record the partial answer, answers for open calls, and the turn's end; `error_raised` caused it.
@@ -320,6 +351,27 @@ class TurnEngine:
         except HelixError as error:
             self._runtime.session.publish(ErrorRaised.from_error(error))
         return ended
+
+
+def _shown_outputs(window: Window) -> frozenset[str]:
+    """Return the ids of the calls whose output a window shows, and not a marker in its place."""
+    return frozenset(
+        message.call_id
+        for message in window.request.messages
+        if message.role == "tool" and not is_marker(message.text)
+    )
+
+
+def _reading_lost(info: ModelInfo) -> ReadingLost:
+    return ReadingLost(
+        _text("The turn stopped: {model} can't hold what the agent reads.", model=info.label),
+        _text(
+            "In {count} steps in a row, what was read left the context ({window} tokens) before the answer.",
+            count=_MAX_LOST_STEPS,
+            window=info.window,
+        ),
+        _text("Choose a model with a larger context window, or ask for smaller parts."),
+    )
 
 
 def _new_refusals(transcript: Transcript, response: ModelResponse, info: ModelInfo) -> list[EffortRefused]:

@@ -9,12 +9,12 @@ import sys
 import threading
 from pathlib import Path
 
-import qasync
 from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
 
 from helix_desktop import APP_NAME
 from helix_desktop.app.data_move import move_data_dir
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir, resources_dir
@@ -100,7 +100,7 @@ def move_in_window(args: argparse.Namespace) -> int:
     appearance = Appearance(app, *WindowStateFile(data.root / WINDOW_STATE_FILE).appearance())
     appearance.apply_stylesheet()
     reduce_motion(SettingsFile(data.settings_file).load()[0].reduce_motion)
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         runner.run(move_with_window(data, args.folder, args.remove_old, appearance))
     relaunch("--data-dir", str(data.chosen_folder))  # so that the next move knows where it began
     return 0

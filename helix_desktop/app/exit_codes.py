@@ -7,6 +7,8 @@ USAGE = 2
 """The input is wrong."""
 LOCKED = 3
 """The workspace, or the window, belongs to another process that does not answer."""
+INCOMPLETE = 4
+"""The turn is done, but its last answer is not whole: cut off, filtered, or a tool call that nobody ran."""
 HUNG_UP = 129
 INTERRUPTED = 130
 TERMINATED = 143

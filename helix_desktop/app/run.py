@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import qasync
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
@@ -22,6 +21,7 @@ from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
 from helix_desktop.app.gc_policy import MainThreadCollector
 from helix_desktop.app.launch_targets import is_folder_target
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
@@ -87,7 +87,7 @@ def run(app: QApplication, frame: WindowFrame, launch: Launch) -> int:
     stacks = open_window_logs(data_dir.logs_dir)
     marker.start(wall_clock_ms(), stacks.tell())
     try:
-        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
             relaunch_args = runner.run(
                 _run_window(app, create_window_context(frame), launch, instance, marker, crashed)
             )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
-import qasync
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.config.paths import resources_dir
@@ -28,6 +28,6 @@ def show_startup_error(
         fonts.load(resources_dir() / "fonts")
         appearance = Appearance(app, *window_state.appearance())
         appearance.apply_stylesheet()
-        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
             runner.run(show_error_dialog(error, appearance))
     return exit_code

@@ -21,7 +21,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.agent.session_usage import spending_of_session
 from helix_desktop.cli.rewrite_lines import in_model_tokens, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
+from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.file_versions import FilesChanged
@@ -35,11 +35,12 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     ObservationsPlaced,
 )
-from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.messages import StopReason, display_name
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.file_changes import line_counts_texts, recorded_changes_text
@@ -152,7 +153,7 @@ class TurnPrinter:
         if isinstance(update, ErrorRaised):
             self.had_error |= not update.is_warning
             self._last_error = update.what, update.why, update.fix
-            print_notice(translate(join_sentences(update.what, update.why, update.fix)))
+            print_notice(_sentences(update.what, update.why, update.fix))
             _print_details(update.details)
         if isinstance(update, ResponseReset):
             print_err(
@@ -194,12 +195,22 @@ class TurnPrinter:
             case _:
                 pass
 
-    def print_end(self, ended: TurnEnded) -> None:
-        """Print why a turn did not end well, if it did not; a reason printed last is not repeated."""
+    def print_end(self, ended: TurnEnded, stop: StopReason = "end") -> None:
+        """Print why a turn did not end well, if it did not; a reason printed last is not repeated.
+
+        `stop` is why its last answer ended.
+        """
+        if ended.how == "done" and (reason := cut_off_text(stop)):
+            print_notice(tr("{what}. {fix}", what=reason, fix=cut_off_fix(stop)))
         if ended.how != "done" and (ended.what, ended.why, ended.fix) != self._last_error:
-            reason = translate(join_sentences(ended.what, ended.why, ended.fix))
-            print_notice(translate(join_sentences(_end_text(ended), reason)))
+            print_notice(_sentences(_end_text(ended), ended.what, ended.why, ended.fix))
             _print_details(ended.details)
+
+
+def _sentences(*texts: str) -> str:
+    """Return texts as whole sentences: what a server says may end without a mark."""
+    words = [translate(text) for text in texts if text]
+    return " ".join(text if text.endswith((".", "!", "?", "…", ":")) else f"{text}." for text in words)
 
 
 def _print_details(details: str) -> None:
@@ -263,14 +274,19 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_err(f"[{tr('subagent: session {session}', session=session_id)}]")
         case FilesChanged() | ChangesRecorded() as changed:
             print_err(f"[{_changed_text(changed)}]")
-        case EffortRefused(reason=reason) as refused:
-            print_err(f"[{effort_refused_text(refused)} {reason}]")
+        case EffortRefused() | WindowLearned() as notice:
+            print_err(f"[{_server_text(notice)} {notice.reason}]")
         case InstructionsAdded() as added:
             print_err(f"[{instructions_text(added)}]")
         case BudgetNeared() as neared:
             print_err(f"[{_budget_text(neared)}]")
         case _:
             pass
+
+
+def _server_text(event: EffortRefused | WindowLearned) -> str:
+    """Return what follows from what a model's server said."""
+    return effort_refused_text(event) if isinstance(event, EffortRefused) else window_learned_text(event)
 
 
 def _changed_text(event: FilesChanged | ChangesRecorded) -> str:

@@ -14,7 +14,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.model import Model
-from helix_desktop.app.exit_codes import FAILED
+from helix_desktop.app.exit_codes import FAILED, INCOMPLETE
 from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
@@ -26,14 +26,17 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
 )
-from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.choices import McpServerFailed
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
 from helix_desktop.domain.events.session import NEW_TITLE, SessionStarted
+from helix_desktop.domain.messages import CUT_OFF, StopReason
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.slash_command import SLASH, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_path
+from helix_desktop.words.answer_ends import mcp_failed_text
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import find_slash_command
 from helix_desktop.words.translation import Translator, translate
@@ -46,6 +49,8 @@ _HINTS = {
     for option in ("--session", "--from-handover")
 }
 _MAX_EVENT_DIGITS = 9
+_MCP_QUIET_S = 5.0  # then it is said what is waited for
+_MAX_TOOL_CHARS = 80
 _MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins without them
 
 
@@ -60,7 +65,7 @@ def run_turn(args: argparse.Namespace) -> int:
         model = await requested_model(services, args, services.registry.get(workspace.id).effort)
         if model is not None:
             await workspace.set_models(model)
-        await services.mcp_servers.wait_until_ready(workspace.id, _MCP_START_TIMEOUT_S)
+        failed_servers = await _start_servers(services, workspace.id)
         task = asyncio.current_task()
         assert task is not None  # a coroutine always runs in a task
 
@@ -82,6 +87,7 @@ def run_turn(args: argparse.Namespace) -> int:
             attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
             if not conversation.session.log:
                 await conversation.session.record(SessionStarted(NEW_TITLE))
+            await conversation.session.record(*failed_servers)
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
             await _apply_effort(workspace, conversation, args)
@@ -93,6 +99,31 @@ def run_turn(args: argparse.Namespace) -> int:
             raise
 
     return with_workspace(args, work)
+
+
+async def _start_servers(services: AppServices, workspace_id: str) -> tuple[McpServerFailed, ...]:
+    """Start the MCP servers; print, and return, those that the turn goes on without."""
+    servers = services.mcp_servers
+    await servers.wait_until_ready(workspace_id, _MCP_QUIET_S)
+    names = [config.name for config in servers.configs(workspace_id)]
+    starting = tuple(name for name in names if servers.is_starting(workspace_id, name))
+    if starting:
+        print_notice(tr("Waiting for MCP servers: {names}", names=starting))
+        await servers.wait_until_ready(workspace_id, _MCP_START_TIMEOUT_S - _MCP_QUIET_S)
+    failed = servers.failures(workspace_id)
+    for failure in failed:
+        print_notice(mcp_failed_text(failure.server, translate(failure.reason)))
+    for server, tool, reason in servers.rejected_tools(workspace_id):
+        words = escape_hidden_name(tool[:_MAX_TOOL_CHARS])
+        print_notice(
+            tr(
+                "The tool {tool} of the MCP server {server} is left out: {reason}",
+                tool=words,
+                server=server,
+                reason=translate(reason),
+            )
+        )
+    return failed
 
 
 def require_model(conversation: Conversation) -> None:
@@ -185,8 +216,15 @@ async def _turn(
     ended = await conversation.run(message[0], attachments, prompt=message[1])
     print_remaining_work(conversation.handovers.is_running, conversation.observations.is_running)
     await conversation.wait_for_background_work()
-    printer.print_end(ended)
-    return 0 if ended.how == "done" and not printer.had_error else FAILED
+    stop: StopReason = "end"
+    for recorded in reversed(conversation.session.log):
+        if isinstance(recorded.event, AssistantSpoke):
+            stop = recorded.event.stop
+            break
+    printer.print_end(ended, stop)
+    if ended.how != "done" or printer.had_error:
+        return FAILED
+    return INCOMPLETE if stop in CUT_OFF else 0
 
 
 async def requested_model(

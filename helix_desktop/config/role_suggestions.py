@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -13,6 +15,7 @@ from helix_desktop.domain.messages import ModelInfo
 FilledRole = Literal["fast", "long"]
 FILLED_ROLES: tuple[FilledRole, ...] = ("fast", "long")
 _MIN_WINDOW = 32_000  # tokens of a model that reads large outputs
+_SMALL = re.compile(r"(?:^|[-_.])(?:flash|mini|lite|small|nano|instant)(?:[-_.]|$)")
 _LARGER = 1.25  # a long window is worth a role of its own from so many times the main model's on
 
 
@@ -40,7 +43,9 @@ def _suggest_roles(
     ]
     sized = [info for info in others if _is_window_known(provider, info, catalog)]
     is_main_sized = _is_window_known(provider, main, catalog)
-    fitting = {"fast": _fast(main, sized), "long": _long(main, sized) if is_main_sized else None}
+    vendor = catalog.vendor_for(provider.base_url)
+    fast = _fast(main, sized) or (_small_variant(main, sized) if vendor is not None and vendor.key else None)
+    fitting = {"fast": fast, "long": _long(main, sized) if is_main_sized else None}
     return {
         role: RoleSuggestion(model, main)
         for role in FILLED_ROLES
@@ -62,6 +67,23 @@ def with_filled_roles(settings: Settings, provider: Provider, catalog: ModelCata
     return msgspec.structs.replace(settings, **labels, catalog_roles=filled_roles) if labels else settings
 
 
+def with_loaded_fast_model(settings: Settings, provider: Provider, loaded: Sequence[str]) -> Settings:
+    """Return the settings with a model for the open fast role that a server on this computer has loaded.
+
+    It is one that is `loaded` beside the main model: a request to any other would unload that. Of several
+    the server does not say which is fast.
+    """
+    owner, _, name = settings.model.partition("/")
+    main = name if owner == provider.name else provider.resolve_model_name()
+    beside = [model for model in loaded if model != main]
+    if owner not in ("", provider.name) or main not in loaded or len(beside) != 1:
+        return settings
+    if not is_open(settings, "fast"):
+        return settings
+    roles = tuple(dict.fromkeys((*settings.catalog_roles, "fast")))
+    return msgspec.structs.replace(settings, fast=f"{provider.name}/{beside[0]}", catalog_roles=roles)
+
+
 def with_user_role(settings: Settings, role: str, label: str) -> Settings:
     """Return the settings with a role's model as the user chose it; empty: the main model."""
     catalog_roles = tuple(other for other in settings.catalog_roles if other != role)
@@ -74,6 +96,13 @@ def with_user_role(settings: Settings, role: str, label: str) -> Settings:
 def _fast(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
     cheaper = [info for info in others if 0 < _price(info) < _price(main) and info.window >= _MIN_WINDOW]
     return min(cheaper, key=_price, default=None)
+
+
+def _small_variant(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
+    """Return a model that is named as the small one of a family, where no prices are known."""
+    if _price(main) or _SMALL.search(main.name):
+        return None
+    return next((info for info in others if not _price(info) and _SMALL.search(info.name)), None)
 
 
 def _long(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:

@@ -14,6 +14,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import (
     FIGURES,
     DialectName,
+    LearnedWindow,
     ModelSpec,
     ResolvedModelSpec,
     SourcedSpec,
@@ -48,7 +49,8 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     """A model that a provider offers, with the user's own figures; missing ones are looked up.
 
     `reported` holds the figures that its server reported last, `reported_by` which part of the server;
-    `tested_tools` is whether it called a tool in the last test that could tell.
+    `tested_tools` is whether it called a tool in the last test that could tell. `learned` is the context
+    window that an error of its server said, which counts where it is smaller than the other figures.
     `effort` is how much the user wants it to think; `headers`, `secret_headers`, `body` are `RequestExtras`.
     """
 
@@ -56,6 +58,7 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     reported: ModelSpec | None = msgspec.field(default=None, name="told")
     reported_by: str = msgspec.field(default="", name="told_by")
     tested_tools: bool | None = None
+    learned: LearnedWindow | None = None
     effort: Effort = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
     secret_headers: tuple[str, ...] = ()
@@ -117,6 +120,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return the saved entry of a model; one without figures if there is none."""
         return next((entry for entry in self.models if entry.name == model), ModelEntry(name=model))
 
+    def with_entry(self, entry: ModelEntry) -> Provider:
+        """Return the provider with this model: replacing the one of its name, else at the end."""
+        models = tuple(entry if old.name == entry.name else old for old in self.models)
+        is_new = entry.name not in {old.name for old in models}
+        return msgspec.structs.replace(self, models=(*models, entry) if is_new else models)
+
     def resolved_spec(self, model: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> ResolvedModelSpec:
         """Return a model's figures, each with its source: the user, else a test, the server, the catalog."""
         entry = self.entry(model)
@@ -132,7 +141,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 )
             )
         published = catalog.spec_for(self.base_url, model)
-        return resolve_spec(*specs, *([published] if published is not None else []))
+        specs += [published] if published is not None else []
+        learned, believed = entry.learned, resolve_spec(*specs)
+        if learned is None or learned.tokens >= believed.number("window"):
+            return believed
+        source = text("learned from the server's error: {message}", message=learned.message)
+        return resolve_spec(SourcedSpec("server", source, ModelSpec(window=learned.tokens)), *specs)
 
     def resolve_model_name(self, model: str = "") -> str:
         """Return the named model, else the default one. Raises HelixError if there is none."""

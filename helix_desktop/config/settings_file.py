@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
-from helix_desktop.config.toml_file import TomlFiles, backup_damaged
+from helix_desktop.config.toml_file import TomlFiles, backup_damaged, read_document
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
     TextContext,
@@ -142,7 +142,7 @@ class SettingsFile:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._files.write(self._path, self._merge_document(self._existing(), settings))
+            self._files.write(self._path, self._merge_document(read_document(self._path), settings))
         except OSError as error:
             raise HelixError(
                 _NOT_SAVED,
@@ -172,15 +172,6 @@ class SettingsFile:
         set_since = {entry["name"] for entry in new} - self._valid_providers
         merged = _merge_unknown_keys([*others, *valid], new, Provider)
         return [*merged, *(entry for entry in others if _entry_name(entry) not in set_since)]
-
-    def _existing(self) -> TOMLDocument:
-        import tomlkit
-        from tomlkit.exceptions import TOMLKitError
-
-        try:
-            return tomlkit.parse(self._path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, UnicodeDecodeError, TOMLKitError):
-            return tomlkit.document()
 
 
 def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from helix_desktop.domain.errors import SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.system.files import write_text_durably
 
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
 _text = TextContext("Settings")
+_MAX_DEPTH = 50
 
 
 class TomlFiles:
@@ -25,7 +32,7 @@ class TomlFiles:
         Raises SettingsUnreadable if the system does not let it be read.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = _read_text(path)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -33,9 +40,14 @@ class TomlFiles:
         except UnicodeDecodeError as error:
             raise _damaged_error(path, str(error), back_up) from error
         try:
-            return tomllib.loads(text)
+            fields = tomllib.loads(text)
+            if _is_too_deep(fields):
+                raise RecursionError
         except tomllib.TOMLDecodeError as error:
             raise _damaged_error(path, str(error), back_up) from error
+        except RecursionError as error:
+            raise _damaged_error(path, "Its values are nested too deeply", back_up) from error
+        return fields
 
     def backup_damaged(self, path: Path) -> None:
         """Copy a damaged file to the next free name, as far as that is possible."""
@@ -50,12 +62,8 @@ class TomlFiles:
     def update(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file's content as `write` does; comments stay, and a file that can't be read."""
         import tomlkit
-        from tomlkit.exceptions import TOMLKitError
 
-        try:
-            document = tomlkit.parse(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, UnicodeDecodeError, TOMLKitError):
-            document = tomlkit.document()
+        document = read_document(path)
         for name in [name for name in document if name not in fields]:
             del document[name]
         for name, value in fields.items():
@@ -64,12 +72,53 @@ class TomlFiles:
         write_text_durably(path, tomlkit.dumps(document))
 
 
+def read_document(path: Path) -> TOMLDocument:
+    """Return a file as it can be edited, comments included; an empty one for what is none, or damaged.
+
+    Raises OSError.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(_read_text(path))
+        return tomlkit.document() if _is_too_deep(document) else document
+    except (FileNotFoundError, UnicodeDecodeError, TOMLKitError, RecursionError):
+        return tomlkit.document()
+
+
+def _is_too_deep(value: object) -> bool:
+    """Return True for a value in 50 others: what reads it recurses, and Helix Desktop writes four levels."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of a file. Raises OSError, also for a pipe or a device, which would wait for ever."""
+    with open(path, encoding="utf-8", opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "It is no regular file", str(path))
+        return file.read()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _unreadable_error(path: Path, error: OSError) -> SettingsUnreadable:
-    fix = (
-        _text("Move the folder away, then start Helix Desktop again.")
-        if path.is_dir()
-        else _text("Make it readable, then start Helix Desktop again.")
-    )
+    if path.is_dir():
+        fix = _text("Move the folder away, then start Helix Desktop again.")
+    elif path.exists() and not path.is_file():
+        fix = _text("It is no file: move it away, then start Helix Desktop again.")
+    else:
+        fix = _text("Make it readable, then start Helix Desktop again.")
     return SettingsUnreadable(_text("The file {file} can't be read.", file=path), system_reason(error), fix)
 
 

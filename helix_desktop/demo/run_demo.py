@@ -10,11 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-import qasync
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.qt_language import load_language
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.app.run import shut_down, wire_app
 from helix_desktop.app.window_context import create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
@@ -80,7 +80,7 @@ def _run_tour(out: Path, options: PictureOptions, *, every_screen: bool) -> int:
     started_at = time.monotonic()
     stacks = open_window_logs(data.logs_dir)
     try:
-        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
             checks, screenshots = runner.run(_drive_window(app, data, out, options, every_screen))
     finally:
         close_window_logs(stacks)

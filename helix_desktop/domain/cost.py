@@ -34,7 +34,8 @@ class Spending(msgspec.Struct, frozen=True):
 
     `cached`, `cache_writes` and `fresh` are input tokens read from the provider's cache, stored there and
     neither, of the calls for which the provider reported them: the session's own steps. `unpriced` are the
-    tokens of calls whose price is not known, which `cost` leaves out; those of the demo model have none.
+    tokens of calls whose price is not known, which `cost` leaves out; those of the demo model have none. Of
+    `tokens`, `demo` are the demo model's, which were sent nowhere.
     """
 
     tokens: int = 0
@@ -44,6 +45,12 @@ class Spending(msgspec.Struct, frozen=True):
     cache_writes: int = 0
     fresh: int = 0
     unpriced: int = 0
+    demo: int = 0
+
+    @property
+    def sent(self) -> int:
+        """Return the tokens that were sent to a server, or received from it."""
+        return self.tokens - self.demo
 
     def __add__(self, other: Spending) -> Spending:
         """Return the sum."""
@@ -55,6 +62,7 @@ class Spending(msgspec.Struct, frozen=True):
             self.cache_writes + other.cache_writes,
             self.fresh + other.fresh,
             self.unpriced + other.unpriced,
+            self.demo + other.demo,
         )
 
 
@@ -178,6 +186,8 @@ def spending_of(event: Event) -> Spending:
     In older logs calls of an event that cost nothing had no price, unless the demo model answered.
     """
     spent = _paid_for(event)
+    if getattr(event, "demo", False):
+        spent = msgspec.structs.replace(spent, demo=spent.tokens)
     unpriced: int | None = getattr(event, "intake_unpriced", getattr(event, "unpriced", None))
     if unpriced is not None:
         return msgspec.structs.replace(spent, unpriced=min(unpriced, spent.tokens))

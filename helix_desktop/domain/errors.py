@@ -22,6 +22,7 @@ HelixError
 ├── ToolError                                               given to the agent as the tool's answer
 │   └── UnknownTool, SubagentFailed
 ├── ModelNotChosen                                          another model than a session's would answer it
+├── ReadingLost                                             a window too small for what the agent reads
 ├── BudgetExhausted                                         what a session may spend is spent
 └── RequestInvalid, RequestTooLarge, CompactionRefused, OutputFormUnavailable   the engine refuses
                                      └── SummaryRefused
@@ -249,7 +250,9 @@ class ImagesRejected(ModelRequestRejected):
 class ContextWindowExceeded(ModelError):
     """The model's server says that the request is larger than the window.
 
-    `request_tokens` and `window_size` are its own counts, as far as it reported them; 0: it did not.
+    `request_tokens` and `window_size` are its own counts, as far as it reported them; 0: it did not. With
+    `is_rate` it is not about the window but about a limit in some time: nothing is learned from that.
+    `believed` is the window that counted until this error showed a smaller one; 0: it did not.
     """
 
     remedies: tuple[Remedy, ...] = ("compact", "provider_settings")
@@ -262,9 +265,12 @@ class ContextWindowExceeded(ModelError):
         *,
         request_tokens: int = 0,
         window_size: int = 0,
+        is_rate: bool = False,
+        remedies: tuple[Remedy, ...] | None = None,
     ) -> None:
-        super().__init__(what, why, fix)
-        self.request_tokens, self.window_size = request_tokens, window_size
+        super().__init__(what, why, fix, remedies=remedies)
+        self.request_tokens, self.window_size, self.is_rate = request_tokens, window_size, is_rate
+        self.believed = 0
 
 
 class InvalidModelResponse(ModelError):
@@ -280,11 +286,16 @@ class ToolError(HelixError):
         super().__init__(verbatim(what), verbatim(why), verbatim(fix))
 
 
+UNNAMED_CALL = "unnamed_call"
+"""The name of a tool call whose model or server gave none: servers refuse an empty one."""
+
+
 class UnknownTool(ToolError):
     """The agent called a tool that there is not; it is told which there are."""
 
     def __init__(self, name: str, tools: Iterable[str]) -> None:
-        super().__init__(f"There is no tool {name[:80]!r}.", fix=f"The tools are: {', '.join(tools)}.")
+        what = "The call names no tool." if name == UNNAMED_CALL else f"There is no tool {name[:80]!r}."
+        super().__init__(what, fix=f"The tools are: {', '.join(tools)}.")
 
 
 class SubagentFailed(ToolError):
@@ -315,6 +326,12 @@ class ModelNotChosen(HelixError):
         super().__init__(
             self.WHAT, join_sentences(why, _text("Another model would receive the whole session.")), fix
         )
+
+
+class ReadingLost(HelixError):
+    """What the agent reads leaves the context before the model sees it, again and again."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
 
 
 class BudgetExhausted(HelixError):

@@ -13,7 +13,20 @@ from helix_desktop.domain.image import Image
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 
 Role = Literal["system", "user", "assistant", "tool"]
-StopReason = Literal["end", "calls", "length", "filter", "stopped"]
+StopReason = Literal[
+    "end", "calls", "length", "filter", "stopped", "refusal", "context", "paused", "malformed", "written-call"
+]
+"""Why an answer ended: as it should (`end`, `calls`), stopped by the user, or before it was whole.
+
+`length`: its own limit; `context`: the window was full; `filter`: the provider's content filter; `refusal`:
+the model refused; `paused`: the provider wants to be called again; `malformed`: a call that its server could
+not read; `written-call`: a call that stands in its text, which nobody ran.
+"""
+
+CUT_OFF: frozenset[StopReason] = frozenset(
+    {"length", "context", "filter", "refusal", "paused", "malformed", "written-call"}
+)
+"""The reasons of answers that are not whole: the user has to know."""
 TurnOutcome = Literal["done", "stopped", "failed", "interrupted"]
 """How a turn came to its end, and a subagent's work."""
 
@@ -117,7 +130,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """What is sent to a model in one call; `image_data` holds the bytes of its images by digest.
 
     `effort` is how much the model is asked to think; empty: nothing is said, and the provider decides.
-    `report_state` is awaited at each attempt that reaches a server.
+    `report_state` is awaited at each attempt that reaches a server. `answered` are the tokens of the largest
+    input that the model has answered in this session: its window can't be smaller.
     """
 
     messages: tuple[Message, ...]
@@ -126,6 +140,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     cache: CacheHints | None = None
     effort: SentEffort = ""
     report_state: Callable[[RequestState], Awaitable[None]] | None = None
+    answered: int = 0
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -55,6 +55,13 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     free: bool = False
 
 
+class LearnedWindow(msgspec.Struct, frozen=True):
+    """A context window that a server's error said, in tokens, and the words of that error."""
+
+    tokens: int
+    message: str = ""
+
+
 class SourcedSpec(msgspec.Struct, frozen=True):
     """Figures, who gave them, and where they stand: for people."""
 

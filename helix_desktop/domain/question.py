@@ -64,7 +64,7 @@ def parse_question(call: ToolCall) -> Question | None:
         return None
     try:
         args = msgspec.json.decode(call.arguments, type=_QuestionArguments, strict=False)
-    except (msgspec.MsgspecError, UnicodeError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     return Question(call.id, args.question, args.options, args.multiple)
 

@@ -29,7 +29,7 @@ def parse_items(arguments: str) -> tuple[TodoItem, ...]:
     """Parse the list from a call's arguments; empty if they are invalid."""
     try:
         return msgspec.json.decode(arguments, type=_TodoArguments, strict=False).items
-    except (msgspec.MsgspecError, UnicodeError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return ()
 
 

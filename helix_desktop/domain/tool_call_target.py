@@ -102,5 +102,5 @@ def decode_arguments(text: str) -> Any:
     """Return the arguments of a call as data; None if they are no JSON."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None

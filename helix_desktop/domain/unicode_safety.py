@@ -59,6 +59,31 @@ def escape_hidden_name(name: str) -> str:
     return escape_hidden(name).replace("\n", _escape("\n")).replace("\t", _escape("\t"))
 
 
+def escape_undecodable(name: str) -> str:
+    """Return a file's name with the bytes of it that are no UTF-8, and its line feeds, as codes.
+
+    No text could hold the first, and no line the second.
+    """
+    if name.isprintable():
+        return name
+    return "".join(_escape(c) if c == "\n" or "\udc80" <= c <= "\udcff" else c for c in name)
+
+
+_CODE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+_MAX_CHARACTER = 0x10FFFF
+
+
+def unescape_name(name: str) -> str:
+    """Return the name that `escape_hidden_name` wrote so; other names as they are."""
+
+    def character(match: re.Match[str]) -> str:
+        number = int(match[1] or match[2], 16)
+        char = chr(number) if number <= _MAX_CHARACTER else match[0]
+        return char if char in {"\n", "\t"} or is_hidden(char) else match[0]
+
+    return _CODE.sub(character, name) if "\\" in name else name
+
+
 def _escape(char: str) -> str:
     number = ord(char)
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"  # noqa: PLR2004 - the last of 4 digits

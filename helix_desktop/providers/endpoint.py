@@ -28,10 +28,10 @@ from helix_desktop.providers.error_classification import (
     http_status_text,
     is_image_refused,
     is_out_of_credit,
-    is_overflow,
-    overflow_token_counts,
+    is_quota_used_up,
 )
 from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
+from helix_desktop.providers.overflow_errors import Overflow, read_overflow
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
 
 _text = TextContext("Providers")
@@ -54,6 +54,12 @@ HEADER_ADVICE = _text("Enter its value in Settings → Providers, under Extra he
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
 
 _KEY_PLACE = "\0"  # stands for the key where its headers are put together to be read
+
+_NO_TOOLS = re.compile(
+    r"not support (the )?(use of )?(tools?|function|tool_)"
+    r"|(tools?|function)( use| call\w*)? (is|are)(n't| not) supported"
+    r"|unsupported[^.]{0,20}\btools?\b|no endpoints found that support tool use|tool choice requires"
+)
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -222,10 +228,12 @@ class Endpoint:
         model: str = "",
         now_s: float = 0.0,
         has_images: bool = False,
+        is_streamed: bool = False,
     ) -> ModelError | TransientError:
         """Map an error reply to an error. `now_s` is seconds since 1970.
 
-        `has_images` says that the request contained images.
+        `has_images` says that the request contained images, `is_streamed` that the error came inside an
+        answer: `status` is then what it stands for, which no server has sent, or 0.
         """
         message = self.redact_text(extract_error_text(body))
         lowered = body.lower()
@@ -235,36 +243,71 @@ class Endpoint:
                 message,
                 _text("Add credit there, or choose another model."),
             )
-        if is_overflow(status, lowered):
-            tokens, window = overflow_token_counts(message)
-            return ContextWindowExceeded(
-                _text("The request exceeds the context window of {model}.", model=model)
-                if model
-                else _text("The request exceeds the model's context window."),
-                message,
-                _text("Compact the conversation, or correct the context window in Settings → Providers."),
-                request_tokens=tokens,
-                window_size=window,
-            )
-        if has_images and is_image_refused(status, lowered):
+        is_about_image = has_images and is_image_refused(status, lowered)
+        if (overflow := read_overflow(status, body, message)) and not (is_about_image and not overflow.limit):
+            return self._overflow_error(overflow, message, model)
+        if is_about_image:
             return ImagesRejected(_text("{provider} rejected an image.", provider=self.provider), message)
-        if is_transient(status):
-            status_name = http_status_text(status)
+        if is_quota_used_up(lowered) and retry_after_s(headers, now_s) is None:
+            return ModelRequestRejected(
+                _text("The quota at {provider} is used up.", provider=self.provider),
+                message,
+                _text("Raise it there, wait until it is renewed, or choose another model."),
+            )
+        if "tool" in lowered and _NO_TOOLS.search(lowered):
+            return ModelRequestRejected(
+                _text("{model} can't call tools.", model=model or self.provider),
+                message,
+                _text("Choose a model that can, or turn tool calling on at its server."),
+            )
+        if is_transient(status) or (is_streamed and not status):
+            status_name = "" if is_streamed else http_status_text(status)
             error = ModelUnreachable(
-                _text("{provider} couldn't answer ({status}).", provider=self.provider, status=status_name),
+                _text("{provider} couldn't answer ({status}).", provider=self.provider, status=status_name)
+                if status_name
+                else _text("{provider} reports an error in its answer.", provider=self.provider),
                 message,
                 _text("Try again later, or choose another model."),
             )
             reason = (
                 _text("{status}: {message}", status=status_name, message=message)
-                if message
-                else verbatim(status_name)
+                if message and status_name
+                else message or verbatim(status_name) or error.what
             )
             return TransientError(reason, error, retry_after_s(headers, now_s))
-        return self._refused_error(status, message, headers, model)
+        return self._refused_error(status, message, headers, model, is_streamed=is_streamed)
+
+    def _overflow_error(
+        self, overflow: Overflow, message: TranslatableText, model: str
+    ) -> ContextWindowExceeded:
+        if overflow.is_rate:
+            return ContextWindowExceeded(
+                _text("The request exceeds what {provider} accepts at a time.", provider=self.provider),
+                message,
+                _text("Compact the conversation, raise the limit there, or choose another model."),
+                request_tokens=overflow.request,
+                window_size=overflow.limit,
+                is_rate=True,
+                remedies=("compact", "choose_model"),
+            )
+        return ContextWindowExceeded(
+            _text("The request exceeds the context window of {model}.", model=model)
+            if model
+            else _text("The request exceeds the model's context window."),
+            message,
+            _text("Compact the conversation, or correct the context window in Settings → Providers."),
+            request_tokens=overflow.request,
+            window_size=overflow.limit,
+        )
 
     def _refused_error(
-        self, status: int, message: TranslatableText, headers: Mapping[str, str], model: str
+        self,
+        status: int,
+        message: TranslatableText,
+        headers: Mapping[str, str],
+        model: str,
+        *,
+        is_streamed: bool = False,
     ) -> ModelRequestRejected:
         if status == HTTPStatus.UNAUTHORIZED:
             if self._key:
@@ -299,10 +342,14 @@ class Endpoint:
                 _text("Enter the new base URL in Settings → Providers."),
                 remedies=_ADDRESS_REMEDIES,
             )
-        what = _text(
-            "{provider} rejected the request ({status}).",
-            provider=self.provider,
-            status=http_status_text(status),
+        what = (
+            _text("{provider} rejected the request.", provider=self.provider)
+            if is_streamed
+            else _text(
+                "{provider} rejected the request ({status}).",
+                provider=self.provider,
+                status=http_status_text(status),
+            )
         )
         return ModelRequestRejected(
             what,

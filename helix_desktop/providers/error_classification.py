@@ -1,4 +1,4 @@
-"""Classify the errors of servers: too large, no credit, retry later; and extract their texts."""
+"""Classify the errors of servers: images, no credit, retry later; and extract their texts."""
 
 from __future__ import annotations
 
@@ -16,44 +16,6 @@ text = TextContext("Providers")
 MAX_QUOTE_CHARS = 400
 """Maximum number of characters of a server's text that are displayed."""
 
-_OVERFLOW = (
-    "context_length_exceeded",
-    "context length",
-    "maximum context",
-    "context window",
-    "context_window",
-    "context limit",
-    "exceed_context_size",
-    "available context size",
-    "context size has been exceeded",
-    "when context the overflows",
-    "prompt is too long",
-    "prompt too long",
-    "prompt is longer than",
-    "input is too long",
-    "input length exceeds",
-    "input token count",
-    "too many input tokens",
-    "input tokens exceed",
-    "maximum input length",
-    "maximum prompt length",
-    "maximum model length",
-    "max_model_len",
-    "max_seq_len",
-    "maximum sequence length",
-    "exceeds the maximum number of tokens",
-    "maximum allowed number of input tokens",
-    "exceeded model token limit",
-    "exceeds the limit of tokens",
-    "reduce the length of the",
-    "please shorten your",
-    "prompt exceeds",
-    "request_too_large",
-    "string_above_max_length",
-    "too large for model with",
-)
-"""Phrases for a request that is larger than the window, in lower case."""
-
 _IMAGE = ("image", "multimodal", "multi-modal", "vision")
 _NO_IMAGES = ("image input", "multimodal", "mmproj")
 """Phrases for rejected images, in lower case; the second tuple also with server error statuses."""
@@ -67,18 +29,16 @@ _IMAGE_STATUSES = frozenset(
     }
 )
 
-_TOKENS = re.compile(r"(?<![\w.-])\d{3,7}(?![\w.-]*\d)")
-_REQUESTED_TOKENS = re.compile(r"(?:requested(?: about)?|resulted in) (\d{3,7})")
-_MAX_TOKENS = re.compile(r"maximum context length is (\d{3,7})")
-_MIN_WINDOW, _MAX_WINDOW = 512, 4_000_000
-"""Plausible window sizes in tokens: other numbers in an error are something else."""
-
-_RATE = ("per minute", "per day", "rate limit", "rate_limit", "(tpm)")
-"""Phrases of a rate limit: such a request is not too large for the window."""
-
-_NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-
-_NO_CREDIT = ("insufficient_quota", "insufficient balance", "billing_hard_limit", "credit balance")
+_NO_CREDIT = re.compile(
+    r"insufficient[ _](quota|balance|credit|fund)|billing_hard_limit|credit balance"
+    r"|(out of|no|not enough) credits?\b|payment required|余额不足|欠费"
+)
+_QUOTA = re.compile(
+    r"quota\b.{0,40}(exceed|exhaust|used up|reached)|(exceed|exhaust|reached)\w*\b.{0,40}\bquota"
+    r"|(monthly|weekly|daily|spending|usage) (usage )?(limit|cap)\b.{0,20}(exceed|reached)|配额|额度"
+)
+_SHORT_RATE = re.compile(r"per ?(min|sec)|perminute|retry.?delay|try again in \d|retry in \d|每分|每秒")
+"""A quota that is renewed within minutes: waiting helps."""
 
 _STATUS_OF: dict[str, int] = {
     "overloaded_error": 529,
@@ -100,18 +60,6 @@ _CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
 """Parts of codes that blame the request."""
 
 
-def _is_rate_limited(status: int, error_text: str) -> bool:
-    """Return True if an error is a rate limit; `error_text` in lower case."""
-    return status == HTTPStatus.TOO_MANY_REQUESTS or any(word in error_text for word in _RATE)
-
-
-def is_overflow(status: int, error_text: str) -> bool:
-    """Return True if an error says that the request exceeds the window; `error_text` in lower case."""
-    if _is_rate_limited(status, error_text) or status in _NEVER_OVERFLOW:
-        return False
-    return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in error_text for phrase in _OVERFLOW)
-
-
 def is_image_refused(status: int, error_text: str) -> bool:
     """Return True if the error of a request with images is about one of them; `error_text` in lower case."""
     if status in _IMAGE_STATUSES:
@@ -119,37 +67,21 @@ def is_image_refused(status: int, error_text: str) -> bool:
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR and any(word in error_text for word in _NO_IMAGES)
 
 
-def overflow_token_counts(error_text: str) -> tuple[int, int]:
-    """Return the tokens of the request and of the window as an error names them; 0 where it does not.
-
-    Of two numbers the smaller is the window's: the request was too large for it. More than two are used
-    only if the text around them identifies them.
-    """
-    labeled = [_match_number(pattern.search(error_text)) for pattern in (_REQUESTED_TOKENS, _MAX_TOKENS)]
-    if all(labeled):
-        return labeled[0], labeled[1]
-    numbers = sorted(
-        {int(number) for number in _TOKENS.findall(error_text) if _MIN_WINDOW <= int(number) <= _MAX_WINDOW}
-    )
-    match numbers:
-        case [window]:
-            return 0, window
-        case [window, tokens]:
-            return tokens, window
-    return 0, 0
-
-
-def _match_number(match: re.Match[str] | None) -> int:
-    return int(match.group(1)) if match else 0
-
-
 def is_out_of_credit(status: int, error_text: str) -> bool:
     """Return True if an error says that the account has no credit; `error_text` in lower case."""
-    return status == HTTPStatus.PAYMENT_REQUIRED or any(word in error_text for word in _NO_CREDIT)
+    return status == HTTPStatus.PAYMENT_REQUIRED or _NO_CREDIT.search(error_text) is not None
+
+
+def is_quota_used_up(error_text: str) -> bool:
+    """Return True if an error says that a quota is used up, for longer than one waits.
+
+    `error_text` in lower case.
+    """
+    return _QUOTA.search(error_text) is not None and _SHORT_RATE.search(error_text) is None
 
 
 def status_of_error(error: Any) -> int:
-    """Return the status of an error in a stream, from its `code`, `status` or `type`; else 500."""
+    """Return the status that an error in a stream stands for, by its `code`, `status` or `type`; else 0."""
     codes = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
     for code in codes:
         if code.isdigit() and int(code) >= HTTPStatus.BAD_REQUEST:
@@ -157,7 +89,7 @@ def status_of_error(error: Any) -> int:
         if code in _STATUS_OF:
             return int(_STATUS_OF[code])
     is_client_error = any(part in code for code in codes for part in _CLIENT_ERROR_WORDS)
-    return int(HTTPStatus.BAD_REQUEST if is_client_error else HTTPStatus.INTERNAL_SERVER_ERROR)
+    return int(HTTPStatus.BAD_REQUEST) if is_client_error else 0
 
 
 def http_status_text(status: int) -> str:
@@ -172,7 +104,7 @@ def extract_error_text(body: str) -> TranslatableText:
     """Extract the message from a body of unknown form, as one short line."""
     try:
         message = _find_message(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         if _is_html(body):
             return text("The server sent a web page.")
         message = body

@@ -29,7 +29,7 @@ def is_json_object(text: str) -> bool:
     """Return True if a text is one JSON object."""
     try:
         return isinstance(msgspec.json.decode(text), dict)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
 
 

@@ -83,7 +83,7 @@ class _Probe:
         """Return the JSON object of the answer; empty if it is none."""
         try:
             value = msgspec.json.decode(await self.get_text(path, body))
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 

@@ -13,6 +13,7 @@ from helix_desktop.providers.openai_chat.dialect import ChatDialect
 from helix_desktop.providers.openai_responses.dialect import ResponsesDialect
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import STALL_S, StreamedModel
+from helix_desktop.providers.window_limits import WindowLimits
 
 _DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
     "openai-chat": ChatDialect,
@@ -28,6 +29,8 @@ def create_model(
     retry_policy: RetryPolicy | None = None,
     new_id: NewId = new_call_id,
     stall_s: float = STALL_S,
+    limits: WindowLimits | None = None,
 ) -> StreamedModel:
     """Create a model behind a server, in the server's dialect."""
-    return StreamedModel(info, endpoint, _DIALECTS[endpoint.dialect](info, new_id), retry_policy, stall_s)
+    dialect = _DIALECTS[endpoint.dialect](info, new_id)
+    return StreamedModel(info, endpoint, dialect, retry_policy, stall_s, limits)

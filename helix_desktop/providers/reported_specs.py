@@ -33,7 +33,7 @@ def parse_model_list(listing: str) -> dict[str, ModelSpec]:
     """
     try:
         model_list = msgspec.json.decode(listing, type=_ModelList)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise ValueError(str(error)) from error
     models = [model for model in model_list.data or () if model.get("id") and _is_chat_model(model)]
     return {

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.errors import InvalidModelResponse, ModelError
+from helix_desktop.domain.errors import ContextWindowExceeded, InvalidModelResponse, ModelError
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
@@ -23,6 +23,7 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.providers.answer_end import MalformedCall, is_written_call, malformed_call_error
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt, status_of_error
@@ -31,6 +32,7 @@ from helix_desktop.providers.json_wire import is_json_object
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser
 from helix_desktop.providers.surrogate_decoder import SurrogateDecoder
+from helix_desktop.providers.window_limits import WindowLimits
 
 _text = TextContext("Providers")
 
@@ -51,7 +53,10 @@ _MAX_VARIANTS = 8  # maximum number of variants tried for one request
 
 
 class StreamedModel:
-    """A model behind a server; implements the agent's `Model`. `stall_s` is the stall timeout."""
+    """A model behind a server; implements the agent's `Model`. `stall_s` is the stall timeout.
+
+    `limits` is what its errors and answers have shown of its window.
+    """
 
     def __init__(
         self,
@@ -60,8 +65,10 @@ class StreamedModel:
         dialect: Dialect,
         retry_policy: RetryPolicy | None = None,
         stall_s: float = STALL_S,
+        limits: WindowLimits | None = None,
     ) -> None:
-        self._info = info
+        self._info, self._fitted_info = info, info
+        self._limits = limits or WindowLimits()
         self._endpoint = endpoint
         self._dialect = dialect
         self._retry_policy = retry_policy or RetryPolicy()
@@ -69,8 +76,11 @@ class StreamedModel:
 
     @property
     def info(self) -> ModelInfo:
-        """Its name and its limits."""
-        return self._info
+        """Its name and its limits; the same object until an error shows another window."""
+        fitted = self._limits.fit(self._info)
+        if fitted != self._fitted_info:
+            self._fitted_info = fitted
+        return self._fitted_info
 
     def wire_request(self, request: ModelRequest) -> WireRequest:
         """Return the request as `stream` would send it first, with digests in place of images' bytes."""
@@ -88,12 +98,16 @@ class StreamedModel:
         """
         exchange = self._dialect.exchange(request)
         retry_state, variants = RetryState(self._retry_policy), 0
+        can_ask_again = True
         while True:
             try:
                 variants += 1
                 async with aclosing(self._attempt(exchange, variants < _MAX_VARIANTS, request)) as items:
                     async for item in items:
-                        yield item
+                        if isinstance(item, ModelResponse):
+                            yield self._checked(item, request, can_ask_again)
+                        else:
+                            yield item
                 return
             except _RequestAdapted:
                 continue
@@ -103,9 +117,22 @@ class StreamedModel:
                 if wait_s is None:
                     raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
                 remedies = failure.error.remedies
+            except MalformedCall as error:
+                if not can_ask_again:
+                    raise
+                can_ask_again, wait_s, remedies = False, 0.0, error.remedies
+                reason = error.what
+            except ContextWindowExceeded as error:
+                await self._limits.learn(error, self._info, request.answered)
+                raise
             skip = asyncio.Event()
             yield RetryScheduled(
-                retry_state.failures + 1, wait_s, reason, skip.set, retry_state.patience_s, remedies
+                retry_state.failures + (1 if can_ask_again else 2),
+                wait_s,
+                reason,
+                skip.set,
+                retry_state.patience_s,
+                remedies,
             )
             await self._retry_policy.pause(wait_s, skip)
 
@@ -132,7 +159,7 @@ class StreamedModel:
                 await _report(request, "refused")
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
-            raise self._error_for_status(sent.status, sent.body, {}, has_images) from sent
+            raise self._error_for_status(sent.status, sent.body, {}, has_images, is_streamed=True) from sent
         except HttpError as fault:
             # After its finish reason the answer is complete, even if the connection breaks.
             if not assembler.is_complete:
@@ -216,13 +243,31 @@ class StreamedModel:
             raise streamed_error(value.get("error") or value)
         return value
 
+    def _checked(self, answer: ModelResponse, request: ModelRequest, can_ask_again: bool) -> ModelResponse:
+        """Note what an answer shows of the window. Raises MalformedCall if it should be asked for again."""
+        if answer.usage is not None:
+            self._limits.answered = max(self._limits.answered, answer.usage.input)
+        if answer.calls or answer.stop not in ("end", "malformed"):
+            return answer
+        if is_written_call(answer.text, frozenset(tool.name for tool in request.tools)):
+            return msgspec.structs.replace(answer, stop="written-call")
+        if answer.stop == "malformed" and can_ask_again:
+            raise malformed_call_error(self._info.provider, answer.stop)
+        return answer
+
     def _finished_answer(self, assembler: AnswerAssembler) -> ModelResponse:
         if not assembler.is_complete:
             raise self._endpoint.network_error(HttpError("cut", "the stream ended without its end marker"))
         return assembler.answer()
 
     def _error_for_status(
-        self, status: int, body: str, headers: Mapping[str, str], has_images: bool
+        self,
+        status: int,
+        body: str,
+        headers: Mapping[str, str],
+        has_images: bool,
+        *,
+        is_streamed: bool = False,
     ) -> ModelError | TransientError:
         return self._endpoint.error_for_status(
             status,
@@ -231,6 +276,7 @@ class StreamedModel:
             model=self._info.name,
             now_s=self._retry_policy.wall_clock(),
             has_images=has_images,
+            is_streamed=is_streamed,
         )
 
     def _invalid_response(self, why: TranslatableText) -> InvalidModelResponse:

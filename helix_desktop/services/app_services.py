@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.session_services import SessionServices
@@ -24,6 +25,7 @@ from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.model_spec import LearnedWindow
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
@@ -96,7 +98,11 @@ class AppServices:
         self.secrets = SecretStore(environ)
         self.counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
         self.models = ModelService(
-            lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
+            lambda: self.settings,
+            self.secrets,
+            demo_pause_s,
+            response_timeout_s=response_timeout_s,
+            save_learned=self._save_learned_window,
         )
         self.tools = ToolService(data_dir, self.registry, self.counter.count)
         self.git = GitCheckouts(self.registry, self.tools.environment)
@@ -112,6 +118,7 @@ class AppServices:
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._token_ratios: dict[str, float] = {}  # they belong to the model, not to a workspace
+        self.slow_models = SlowModels(wall_clock_ms)
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
@@ -128,6 +135,18 @@ class AppServices:
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)
         await self._settings_file.save(settings)
+
+    async def _save_learned_window(self, provider_name: str, model: str, learned: LearnedWindow) -> None:
+        """Save the window that a model's error said: its models know it already."""
+        provider = self.settings.provider(provider_name)
+        if provider is None:
+            return
+        entry = msgspec.structs.replace(provider.entry(model), learned=learned)
+        self.settings = self.settings.with_provider(provider.with_entry(entry))
+        try:
+            await self._settings_file.save(self.settings)
+        except HelixError as error:
+            log.warning("a learned context window holds for this run only: %s", error)
 
     @property
     def open_workspaces(self) -> dict[str, OpenWorkspace]:
@@ -179,6 +198,7 @@ class AppServices:
             instructions=self._instructions(workspace_id, root) if root else None,
             file_history=self.file_histories.open(workspace_id, root) if root else None,
             line_search=self.tools.create_line_search(),
+            slow_models=self.slow_models,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

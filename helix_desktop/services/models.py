@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -25,7 +25,7 @@ from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import SourcedSpec
+from helix_desktop.domain.model_spec import LearnedWindow, SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
@@ -35,6 +35,7 @@ from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, i
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
+from helix_desktop.providers.window_limits import WindowLimits
 from helix_desktop.services.provider_check import ProviderCheck
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
@@ -44,6 +45,9 @@ text = TextContext("Models")
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC_PROVIDER = "server"
+SaveLearned = Callable[[str, str, LearnedWindow], Awaitable[None]]
+"""Stores a window that was learned: the provider's name, the model's, and the window."""
+
 _LOCAL_TIMEOUTS = Timeouts(connect_s=1.0, read_s=5.0, write_s=5.0)  # a server of this machine answers at once
 
 
@@ -56,8 +60,14 @@ class ModelService:
         secrets: SecretStore,
         demo_pause_s: float = DEMO_PAUSE_S,
         response_timeout_s: float = PATIENCE_S,
+        save_learned: SaveLearned | None = None,
     ) -> None:
-        """`response_timeout_s` is how long a turn waits for a server that does not answer, in seconds."""
+        """`response_timeout_s` is how long a turn waits for a server that does not answer, in seconds.
+
+        `save_learned` stores a window that an error of a configured model said.
+        """
+        self._save_learned = save_learned
+        self._limits: dict[tuple[str, str], WindowLimits] = {}  # by address and model
         self._retries = RetryPolicy(response_timeout_s)
         self._settings, self._secrets, self._demo_pause_s = settings, secrets, demo_pause_s
         self.local_ports: Sequence[int] = DEFAULT_PORTS  # scanned for model servers, on request only
@@ -131,7 +141,8 @@ class ModelService:
             if not window_size or model.info.demo:
                 return model
             provider, _ = self._settings().find_model(label or self._settings().model, self.catalog)
-            return await self._saved_model(provider, _with_window(model.info, window_size))
+            info = _with_window(model.info, window_size)
+            return await self._saved_model(provider, info, is_window_given=True)
         if not _is_http_url(base_url):
             raise InvalidInput(
                 text("The base URL must be a web address (got {value}).", value=repr(base_url)),
@@ -154,11 +165,12 @@ class ModelService:
         info = _with_window(provider.model_info(model_name, self.catalog), window_size)
         info = msgspec.structs.replace(info, effort=effort)
         if self._has_stored_key_for(provider):
-            return await self._saved_model(provider, info)
+            return await self._saved_model(provider, info, is_window_given=bool(window_size))
         variables = self._key_variables(name)
         advice = text("Set {variables} to a valid key.", variables=_any_of(variables))
         endpoint = self._endpoint(provider, self._secrets.from_variables(variables).value, advice)
-        return create_model(endpoint, info, retry_policy=self._retries)
+        limits = self._window_limits(provider, info.name, is_window_given=bool(window_size))
+        return create_model(endpoint, info, retry_policy=self._retries, limits=limits)
 
     def _require_provider(self, label: str) -> None:
         """Raise InvalidInput for a typed label of a provider that is not set up."""
@@ -233,9 +245,28 @@ class ModelService:
         key = key or await self._key_for(provider)
         return self._endpoint(provider, key, "", model, secrets, is_for_form=typed is not None)
 
-    async def _saved_model(self, provider: Provider, info: ModelInfo) -> Model:
+    async def _saved_model(
+        self, provider: Provider, info: ModelInfo, *, is_window_given: bool = False
+    ) -> Model:
         endpoint = await self._saved_endpoint(provider, info.name)
-        return create_model(endpoint, info, retry_policy=self._retries)
+        limits = self._window_limits(provider, info.name, is_window_given=is_window_given)
+        return create_model(endpoint, info, retry_policy=self._retries, limits=limits)
+
+    def _window_limits(self, provider: Provider, model: str, *, is_window_given: bool) -> WindowLimits:
+        """Return what is known of the window of a model at an address; of a given window, nothing yet."""
+
+        async def save(learned: LearnedWindow) -> None:
+            if self._has_stored_key_for(provider) and self._save_learned is not None:
+                await self._save_learned(provider.name, model, learned)
+
+        if is_window_given:
+            return WindowLimits(save=save)
+        address = provider.base_url.strip().rstrip("/"), model
+        limits = self._limits.setdefault(address, WindowLimits(save=save))
+        saved = self._settings().provider(provider.name)
+        if saved is not None and _same_origin(saved.base_url, provider.base_url):
+            limits.learned = saved.entry(model).learned  # the user may have reset it
+        return limits
 
     async def list_models(
         self, provider: Provider, key: str = "", secret_headers: SecretHeaders = NO_SECRET_HEADERS

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from helix_desktop.config.role_suggestions import with_filled_roles
+from helix_desktop.config.role_suggestions import with_filled_roles, with_loaded_fast_model
 from helix_desktop.config.secrets import NO_SECRET_HEADERS, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
@@ -85,8 +85,12 @@ class ProviderChanges:
             if provider is not None and value and (model, name) in names:
                 await secrets.set_secret_header(provider.name, model, name, value)
 
-    def _with_roles(self, settings: Settings, provider: Provider) -> Settings:
-        return with_filled_roles(settings, provider, self._services.models.catalog)
+    def _with_roles(
+        self, settings: Settings, provider: Provider, server: LocalServer | None = None
+    ) -> Settings:
+        settings = with_filled_roles(settings, provider, self._services.models.catalog)
+        loaded = [model.name for model in server.models if model.is_loaded] if server is not None else []
+        return with_loaded_fast_model(settings, provider, loaded)
 
     async def save_tool_test(self, tested: Provider, model: str, has_tools: bool) -> Provider | None:
         """Save whether a model called a tool in a test; return its provider as it is now.
@@ -130,7 +134,7 @@ class ProviderChanges:
         """Add a server that was found, with all its models; the loaded one is its default."""
         provider = _provider_from_server(server, self._services.settings)
         settings = self._services.settings.with_provider(provider)
-        await self._services.save_settings(self._with_roles(settings, provider))
+        await self._services.save_settings(self._with_roles(settings, provider, server))
         return provider
 
     async def add_and_use_server(self, server: LocalServer) -> str:
@@ -139,7 +143,7 @@ class ProviderChanges:
         label = f"{provider.name}/{provider.resolve_model_name()}"
         settings = self._services.settings.with_provider(provider)
         settings = msgspec.structs.replace(settings, model=label)
-        await self._services.save_settings(self._with_roles(settings, provider))
+        await self._services.save_settings(self._with_roles(settings, provider, server))
         return label
 
     async def _use_by_default(self, label: str) -> None:

@@ -244,7 +244,7 @@ def _tool_call_problem(response: ModelResponse | None) -> OptionalText:
     call = response.calls[0]
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return text("Its arguments aren't valid JSON.")
     is_expected = call.name == _TOOL.name and isinstance(arguments, dict) and "word" in arguments
     if is_expected:

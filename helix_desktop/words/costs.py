@@ -44,21 +44,30 @@ class CostState:
     @property
     def text(self) -> str:
         """Return what was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
-        tokens = format_token_count(self.spent.tokens)
+        if self._is_played:
+            return " · ".join(filter(None, (tr("Offline demo, nothing sent"), self._inherited_text)))
+        tokens = format_token_count(self.spent.sent)
         parts = [
             tr("≈ {tokens} sent and received", tokens=tokens)
             if self.spent.estimated
             else tr("{tokens} sent and received", tokens=tokens)
         ]
-        is_unpriced = 0 < self.spent.tokens == self.spent.unpriced  # not where the demo model answered, too
+        is_unpriced = 0 < self.spent.sent == self.spent.unpriced
         unpriced = tr("price unknown") if is_unpriced and not self.budget.cost else self._unpriced_text
         cost = self.cost_text or unpriced
         return " · ".join(filter(None, (*parts, cost, self._inherited_text)))
 
     @property
+    def _is_played(self) -> bool:
+        """Return True if only the offline demo model answered, which plays a script."""
+        return bool(self.spent.demo) and not self.spent.sent
+
+    @property
     def short_text(self) -> str:
         """Return the same in fewer letters: "≈ 42.3k tokens · $0.41"."""
-        tokens = format_token_count(self.spent.tokens)
+        if self._is_played:
+            return tr("Nothing sent")
+        tokens = format_token_count(self.spent.sent)
         parts = (tr("≈ {tokens}", tokens=tokens) if self.spent.estimated else tokens, self.short_cost_text)
         return " · ".join(filter(None, parts))
 

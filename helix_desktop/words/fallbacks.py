@@ -1,4 +1,4 @@
-"""The words for how many summaries and extracts needed a fallback, in the window and in commands; no Qt."""
+"""The words for how many summaries and extracts needed a fallback, in the window and on the command line."""
 
 from __future__ import annotations
 
@@ -27,11 +27,17 @@ def fallback_advice(rate: FallbackRate) -> str:
     if not rate.is_high:
         return ""
     reason = join_sentences(tr("Latest reason:"), rate.newest_reason)
-    return translate(
-        join_sentences(translate(reason), tr("Choose another model for summaries in Settings → Model roles."))
+    advice = (
+        tr("Choose another model for large outputs in Settings → Model roles.")
+        if rate.newest_is_extract
+        else tr("Choose another model for summaries in Settings → Model roles.")
     )
+    return translate(join_sentences(translate(reason), advice))
 
 
 def explain_fallback() -> str:
     """Return what happened in place of one call of the model."""
-    return tr("Written in parts, by another model or without one, or older messages were left out.")
+    return tr(
+        "Written in parts, by another model or without one, or older messages were left out. "
+        "For an extract that no model wrote, the agent got a preview."
+    )

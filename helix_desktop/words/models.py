@@ -29,3 +29,14 @@ def writer_name(label: str, demo: bool) -> str:
     if demo:
         return model_name(label, demo)
     return label or tr("Without a model")
+
+
+def slow_model_text(label: str) -> str:
+    """Return that a model wasn't asked about a large output, and how to change that; empty for none."""
+    if not label:
+        return ""
+    return tr(
+        "{model} wasn't asked how to keep it: it was too slow before. "
+        "To ask it again, go to Settings → Model roles.",
+        model=label,
+    )

@@ -116,7 +116,7 @@ def _argument_parts(arguments: str, target: str) -> Iterator[str]:
     """Yield what a call was made with, besides its target: texts of several lines each as they are."""
     try:
         values = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         yield from _fenced(arguments)

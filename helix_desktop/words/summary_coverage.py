@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helix_desktop.context.summaries.summary_coverage import MAX_CHECKED
-from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
+from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer
@@ -45,6 +45,18 @@ class MissingText:
 
 
 NOTHING_MISSING = MissingText()
+
+
+def missing_rules(coverage: Sequence[SummaryCoverage]) -> tuple[Bullet, ...]:
+    """Return the user's instructions and decisions that a summary does not say, in any words."""
+    return tuple(rule for kind in coverage if kind.kind == "instructions" for rule in kind.missing)
+
+
+def missing_rules_text(coverage: Sequence[SummaryCoverage]) -> MissingText:
+    """Return these quoted, as far as there is room; empty if the summary says all of them."""
+    rules = [kind for kind in coverage if kind.kind == "instructions" and kind.missing]
+    lines = tuple((_kind_name(kind.kind), _listed(kind)) for kind in rules)
+    return MissingText(tr("Not in the text, added below it"), lines) if lines else NOTHING_MISSING
 
 
 def added_text(coverage: Sequence[SummaryCoverage]) -> MissingText:

@@ -574,6 +574,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>Choose a model with a larger context window, or ask for smaller parts.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>Choose a model with a larger context window, or start a new session.</source>
             <translation type="unfinished" />
@@ -599,14 +604,6 @@
             <translation>
                 <numerusform>Choosing how to keep %n large output…</numerusform>
                 <numerusform>Choosing how to keep %n large outputs…</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/agent/session_updates.py" />
-            <source>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</source>
-            <translation>
-                <numerusform>Choosing how to keep %n large output… (slow model: up to {seconds} s)</numerusform>
-                <numerusform>Choosing how to keep %n large outputs… (slow model: up to {seconds} s)</numerusform>
             </translation>
         </message>
         <message>
@@ -670,6 +667,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/unused_summaries.py" />
             <source>Free up disk space. The cost is saved with the next change of the conversation.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>In {count} steps in a row, what was read left the context ({window} tokens) before the answer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -747,6 +749,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/intake/extractor.py" />
+            <source>It missed the time limit before.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>It needs about {needed} more tokens; {left} are left.</source>
             <translation type="unfinished" />
@@ -769,6 +776,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>It was canceled, or its cost wasn't approved.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>It was left out, and the turn continues.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -918,6 +930,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/response_stream.py" />
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
             <source>Send the message again, or choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -939,11 +952,6 @@
         <message>
             <location filename="../../helix_desktop/agent/branches.py" />
             <source>Start a new session.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
-            <source>The agent didn't choose in time.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -994,7 +1002,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/intake/output_gate.py" />
-            <source>The extract wasn't ready in time.</source>
+            <source>The extract wasn't ready within {seconds} s.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1036,6 +1044,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The model didn't answer the side question.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The model or its server can't call tools correctly.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1114,6 +1127,16 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The side question is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The tool calls of {model} have no name.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>The turn stopped: {model} can't hold what the agent reads.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1264,8 +1287,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
+            <source>{model} didn't choose within {seconds} s.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>{model} has room for {capacity} of {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
+            <source>{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Model roles.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4839,6 +4872,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Compact the conversation, or choose a model with a larger context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Compact up to here…</source>
             <translation type="unfinished" />
@@ -4851,6 +4889,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Continue, or raise the output limit at the server.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4915,13 +4958,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Cut off by the provider's content filter</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Cut off: the answer reached the limit of tokens for one answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Cut off: the context window is full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Cut off: the server couldn't read the model's tool call</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5126,6 +5179,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Marked: {option}. Enter to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/accessibility.py" />
             <source>Messages</source>
             <translation type="unfinished" />
@@ -5158,6 +5216,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Next version</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>No longer marked: {option}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5259,6 +5322,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Paused by the provider before the answer was complete</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Pin in context</source>
             <translation type="unfinished" />
@@ -5351,6 +5419,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Removed to fit the context window. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Rephrase the message, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5459,6 +5532,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Send extract…</source>
             <translation type="unfinished" />
@@ -5471,6 +5545,16 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Send preview</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Send the message again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Send “continue” to resume.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -5546,6 +5630,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/markdown/parser.py" />
+            <source>Shown as plain text, because it could not be laid out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Shown by the agent</source>
             <translation type="unfinished" />
@@ -5618,6 +5707,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Stopped: the model refused to continue</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
             <source>Stopped: {reason}</source>
             <translation type="unfinished" />
@@ -5639,6 +5733,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>The MCP server {server} isn't running. {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>The MCP server {server} wasn't running in this turn.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>The agent chose this form.</source>
             <translation type="unfinished" />
@@ -5656,6 +5760,16 @@
         <message>
             <location filename="../../helix_desktop/words/instructions.py" />
             <source>The beginning of {file} sent to the agent · {tokens}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>The context window of {model} is {window} tokens, not {believed}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>The model wrote a tool call as text, so nothing ran</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5742,8 +5856,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
+            <source>To use another size, reset or enter it in Settings → Providers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Tool {call}: {states}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Turn tool calling on at the model's server, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6122,12 +6246,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to answer</source>
+            <source>{keys} to check, Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
-            <source>{keys} to check, Enter to answer</source>
+            <source>{keys}, then Enter to answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7289,6 +7413,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>The tool {tool} of the MCP server {server} is left out: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>The turn failed.</source>
             <translation type="unfinished" />
@@ -7361,6 +7490,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>Verifying the file history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/run.py" />
+            <source>Waiting for MCP servers: {names}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8700,6 +8834,11 @@
             <source>{verified} verified, {damaged} damaged</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>{what}. {fix}</source>
+            <translation type="unfinished" />
+        </message>
     </context>
     <context>
         <name>Compact</name>
@@ -8716,6 +8855,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>About the draft</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Add</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8803,6 +8947,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>No differences</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Not in the text: “{rule}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8938,11 +9087,6 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog_data.py" />
             <source>Write handover</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Your changes aren't saved. Cancel again to discard them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10521,6 +10665,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>Nothing sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>Offline demo, nothing sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>Provider cache of own requests: {usage}</source>
             <translation type="unfinished" />
         </message>
@@ -11539,13 +11693,33 @@
     <context>
         <name>Guide</name>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A NUL in a text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A byte order mark in an ignore file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A change is sent with your next message. Earlier versions stay in the conversation.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A command prints very much</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>A fact leaves the context when a later one says that it's done or over. It stays in the timeline.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A file isn't plain UTF-8</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11556,6 +11730,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A file that you mention is attached when you send the message, as it is then. A line below the message says which files are attached, and which don't exist.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A line below the answer says so. The command {command} ends with exit code {code}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11574,6 +11753,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A model's server refuses a request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A name with a line feed, or that isn't UTF-8</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>A new output over {tokens} tokens is shown to the model as a preview or an extract. Later, the outputs of older steps are replaced by markers.</source>
             <translation type="unfinished" />
@@ -11584,8 +11773,48 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A result without content, or of an unknown kind</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>A revert is a change like any other. You can undo it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A schema with wrong keywords</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A search names the file as a binary file that matches, without its lines.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call in pieces: of its name, with new ids</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call that its server couldn't read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call without a name</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call written as text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool that can't be used</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11609,13 +11838,53 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>After two such steps in a row the turn stops and says so.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>All of it. Messages, outputs, edits and every change to the context stay in the workspace's data until you remove them. Nothing is deleted to make room in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An MCP server breaks the protocol</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An answer isn't whole</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An error in the middle of an answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An error without a text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>An image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>An output is replaced by a marker. The whole output stays in the cache.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Another encoding that nothing names</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Another encoding, with a mark or a declaration</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11631,6 +11900,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Built-in commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Bytes that aren't UTF-8, half a character</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11674,13 +11948,33 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Content is cached until the request fits, and it is sent again. A window that the error names is kept for that model; “Reset” in its settings removes it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Context policy</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Credit or quota used up</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Cut off, filtered, refused, paused, context full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Edits in ASCII work. Others are refused: a file never gets two encodings.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11769,8 +12063,48 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It ends at its start, or hangs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is named with the last line that it printed. The turn goes ahead without its tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is read, and every edit stays in that encoding. A character that it lacks is refused.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is shown as thinking, and sent back as it came.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is shown in the server's words, without a status that it didn't send.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is skipped, as git does.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is written with codes such as {code}, which every tool takes too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Keyboard shortcuts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Known edge cases</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11796,6 +12130,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Nothing runs, and a line says so. Turn tool calling on at the model's server.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11826,6 +12165,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>On the command line, “{command}” lists, compares, reverts and redoes changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Only that tool is left out; Settings → MCP servers says why.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11904,6 +12248,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The answer is asked for once more. Then the turn ends with the server's word for it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The call fails at once, with the error's code and data.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The chat always shows all messages, including summarized ones.</source>
             <translation type="unfinished" />
@@ -11929,6 +12283,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The model gets an error for it; the other calls run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The output is stored, and the model gets a preview. Of more than 4 million characters the tokens are estimated from a sample.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>The page Changes lists the files of a session by turn or by file, with their diffs.</source>
             <translation type="unfinished" />
@@ -11939,8 +12303,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The pieces are put together to one call.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>The policy decides when something is cached, noted or summarized.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The request is made smaller this once. Nothing is kept of the limit.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11949,8 +12323,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The turn ends at once. Other failures are tried again for ten minutes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The turn ends with that reason. Choose a model that can call tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The workspace: {files}; those in other folders when the agent first works there. In a folder that you don't trust they aren't read, nor through a link that leads out of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>They are shown as {sign}; the rest stays.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Thinking between tags in the text</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11961,6 +12355,21 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>To undo changes to files, open Changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Too long for a limit per minute or day</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Too long for the context window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Tools, in a model that has none</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12004,6 +12413,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What JSON Schema doesn't allow is left out before a model's server sees it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What can be read is kept: structured content and unknown blocks as JSON.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>What can't be undone</source>
             <translation type="unfinished" />
@@ -12029,6 +12448,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>What servers and files do wrong, and what Helix Desktop does then.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>What the agent reads first</source>
             <translation type="unfinished" />
@@ -12036,6 +12460,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>What the model sees</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>What was read is lost before the answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12096,6 +12525,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Write messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>You are asked to send without it. Without a window it is left out, and a line says so.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13162,6 +13596,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Sent with the first message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>Session cost</source>
             <translation type="unfinished" />
@@ -13434,6 +13873,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>{model} wasn't asked: it was too slow before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/key_value.py" />
             <source>{name}: {value}</source>
             <translation type="unfinished" />
@@ -13466,6 +13910,14 @@
     </context>
     <context>
         <name>MCP</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>%n MCP servers aren't running: {names}.</source>
+            <translation>
+                <numerusform>The MCP server {names} isn't running.</numerusform>
+                <numerusform>%n MCP servers aren't running: {names}.</numerusform>
+            </translation>
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>%n MCP servers can't start, since their secrets are missing: {names}.</source>
@@ -13516,6 +13968,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>Another server is now named {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/exposed_tool.py" />
+            <source>Another tool of the server has its name.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13609,11 +14066,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/mcp/client/session.py" />
-            <source>In {place}: {fault}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>Install it, or enter its full path.</source>
             <translation type="unfinished" />
@@ -13634,6 +14086,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>It is still being started.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>It isn't installed, isn't executable or isn't in PATH.</source>
             <translation type="unfinished" />
@@ -13646,6 +14103,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
             <source>It sent an answer of over {count} MB.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>It sent something else than the protocol has in {place}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13946,6 +14408,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/config_import.py" />
             <source>Use its streamable HTTP address, which often ends in /mcp.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/session.py" />
+            <source>What it sends in {place} is something else.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14356,6 +14823,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/models.py" />
+            <source>{model} wasn't asked how to keep it: it was too slow before. To ask it again, go to Settings → Model roles.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/provider_check.py" />
             <source>{version}, with a certificate that this system trusts.</source>
             <translation type="unfinished" />
@@ -14684,11 +15156,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
-            <source>A tool call from {provider} has no name.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>API keys are never sent on to another address.</source>
             <translation type="unfinished" />
@@ -14709,7 +15176,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Check that the base URL is for a chat model, and check the API type.</source>
             <translation type="unfinished" />
         </message>
@@ -14750,6 +15217,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Choose a model that can, or turn tool calling on at its server.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -14761,11 +15233,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Compact the conversation, raise the limit there, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Correct what the server names, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Empty response from {provider}.</source>
             <translation type="unfinished" />
         </message>
@@ -14815,7 +15292,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>It ended without text or a tool call.</source>
             <translation type="unfinished" />
         </message>
@@ -14825,7 +15302,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>It was blocked before the first word.</source>
             <translation type="unfinished" />
         </message>
@@ -14875,7 +15352,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Raise it there, wait until it is renewed, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Raise the server's output limit, or choose a model with a larger context window.</source>
             <translation type="unfinished" />
         </message>
@@ -14885,12 +15367,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Rephrase the message, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Send the message again, or choose another model.</source>
             <translation type="unfinished" />
         </message>
@@ -14912,6 +15394,11 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The account at {provider} has no credit left.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
+            <source>The answer ended with “{reason}”.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14980,18 +15467,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
-            <source>The model or its server can't call tools correctly.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>The output limit was used up before the first word.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/providers/http.py" />
             <source>The proxy settings of this system can't be used ({detail}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The quota at {provider} is used up.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15005,6 +15492,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The request exceeds what {provider} accepts at a time.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/anthropic/response.py" />
             <source>The request leaves {provider} no room to answer.</source>
             <translation type="unfinished" />
@@ -15015,7 +15507,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>The response has no {field} field.</source>
             <translation type="unfinished" />
         </message>
@@ -15037,6 +15529,11 @@
         <message>
             <location filename="../../helix_desktop/providers/retry.py" />
             <source>The server asks to wait {duration}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
+            <source>The server ended it with “{reason}”.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15093,7 +15590,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>Try again. If it happens again, check the model's context window on the server.</source>
             <translation type="unfinished" />
         </message>
@@ -15148,6 +15645,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>{model} can't call tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/request_extras.py" />
             <source>{name} isn't a header name: use letters, digits and hyphens.</source>
             <translation type="unfinished" />
@@ -15163,13 +15665,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/empty_response.py" />
+            <location filename="../../helix_desktop/providers/answer_end.py" />
             <source>{provider} blocked the response (content filter).</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>{provider} couldn't answer ({status}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/answer_end.py" />
+            <source>{provider} couldn't read the model's tool call.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15195,6 +15702,16 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>{provider} rejected the request ({status}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>{provider} rejected the request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>{provider} reports an error in its answer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17589,6 +18106,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>It is no file: move it away, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>It stays where it was. Make the new folder writable, or choose another one.</source>
             <translation type="unfinished" />
@@ -17752,6 +18274,11 @@
         <message>
             <location filename="../../helix_desktop/config/keychain.py" />
             <source>its item {name} is incomplete; delete it, then enter the keys again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/settings.py" />
+            <source>learned from the server's error: {message}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19033,6 +19560,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Helix doesn't ask these models about large outputs until it restarts, at most for a day. Meanwhile the model set for large outputs is asked, if it is faster. Otherwise the agent gets previews.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <source>Hide key</source>
             <translation type="unfinished" />
@@ -19384,9 +19916,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Too slow for large outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <source>Tools</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Try again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Try {model} again</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19533,6 +20080,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>{model} is now the default model. This workspace still uses {own}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>{model} needed more than {seconds} s.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19919,7 +20471,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>After that, a preview is used. A model that answers slowly gets up to six times as long. 0: the agent doesn't choose.</source>
+            <source>After that, previews are used, and the model isn't asked again until Helix restarts. 0: the agent doesn't choose.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22993,6 +23545,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>Choose another model for large outputs in Settings → Model roles.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
             <source>Choose another model for summaries in Settings → Model roles.</source>
             <translation type="unfinished" />
         </message>
@@ -23291,6 +23848,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Not in the text, added below it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/fold_view.py" />
             <source>Note</source>
             <translation type="unfinished" />
@@ -23585,6 +24147,11 @@
             <source>Timeline</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>To use another size, reset or enter it in Settings → Providers.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>Tokens in context: now {used} of {size}, at most {peak}, reduced %n times</source>
@@ -23694,7 +24261,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>Written in parts, by another model or without one, or older messages were left out.</source>
+            <source>Written in parts, by another model or without one, or older messages were left out. For an extract that no model wrote, the agent got a preview.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from source_files import SourceFile, read_sources
 
 from texts import pseudo, rules, ts_file
 from texts.extract import Entry, Problem, extract
@@ -21,28 +24,40 @@ PSEUDO = Path("build", "languages")
 LISTING = Path("build", "texts.md")
 
 
-def product_texts(root: Path) -> tuple[list[Entry], list[Problem]]:
-    """Return the texts of the product, and the calls that the catalog cannot hold."""
-    return extract(root, sorted((root / "helix_desktop").rglob("*.py")))
+def product_files(root: Path) -> Iterator[SourceFile]:
+    """Yield the files of the product."""
+    return read_sources(root, sorted((root / "helix_desktop").rglob("*.py")))
 
 
-def problems_of(root: Path, entries: Sequence[Entry], problems: Sequence[Problem]) -> list[str]:
-    """Return everything that is wrong with the texts, one line each."""
-    shown = [
-        path for name in rules.SHOWN_BY for path in sorted((root / "helix_desktop" / name).rglob("*.py"))
-    ]
-    found = [*problems, *rules.forbidden_words(entries), *rules.outside_the_catalog(root, shown)]
-    return [*map(str, found), *(f"no longer needed: {line}" for line in rules.unused_exceptions(root))]
+def text_problems(file: SourceFile) -> list[Problem]:
+    """Return the literals of a file that users read and that are not in the catalog."""
+    package = file.name.removeprefix("helix_desktop/").split("/")[0]
+    is_shown = file.name.startswith("helix_desktop/") and package in rules.SHOWN_BY
+    return rules.outside_the_catalog([file]) if is_shown else []
+
+
+def catalog_problems(root: Path, entries: Sequence[Entry]) -> list[Problem]:
+    """Return the forbidden words of all texts, exceptions without a use, and what the catalog has not."""
+    problems = rules.forbidden_words(entries)
+    problems += [Problem(line, 0, "no longer needed") for line in rules.unused_exceptions(root)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, SOURCE_CATALOG.name)
+        write_source_catalog(path, sorted(entries))
+        if path.read_bytes() != (root / SOURCE_CATALOG).read_bytes():
+            problems.append(Problem(SOURCE_CATALOG.as_posix(), 1, "not of this code: run `./helix texts`"))
+    return problems
 
 
 def update(root: Path, lrelease: Path) -> int:
     """Write the catalogs, their pseudo-languages and the list by screen; return 1 if a text breaks a rule."""
-    entries, problems = product_texts(root)
+    files = list(product_files(root))
+    entries, problems = extract(files)
     write_catalogs(root, entries)
     compile_catalogs(root, lrelease)
     write_pseudo(root / PSEUDO, entries, lrelease)
     write_listing(root / LISTING, entries)
-    found = problems_of(root, entries, problems)
+    problems += [problem for file in files for problem in text_problems(file)]
+    found = problems + catalog_problems(root, entries)
     sys.stdout.write("".join(f"{line}\n" for line in found))
     sys.stdout.write(
         f"{len({entry.key for entry in entries})} texts, listed by screen in {LISTING.as_posix()}\n"
@@ -55,8 +70,9 @@ def check(root: Path, places: Sequence[Path]) -> int:
     paths = sorted(
         {file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])}
     )
-    entries, problems = extract(root, paths)
-    found = [*problems, *rules.forbidden_words(entries), *rules.outside_the_catalog(root, paths)]
+    files = list(read_sources(root, paths))
+    entries, problems = extract(files)
+    found = [*problems, *rules.forbidden_words(entries), *rules.outside_the_catalog(files)]
     sys.stdout.write("".join(f"{problem}\n" for problem in found))
     return 1 if found else 0
 

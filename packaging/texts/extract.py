@@ -10,7 +10,8 @@ import ast
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+
+from source_files import SourceFile
 
 MAKERS = {"Translator", "TextContext"}
 COUNT_MARK = "%n"
@@ -50,21 +51,19 @@ class InvalidCall(Exception):
     """A call of a translator that cannot be put into the catalog."""
 
 
-def extract(root: Path, paths: Iterable[Path]) -> tuple[list[Entry], list[Problem]]:
+def extract(files: Iterable[SourceFile]) -> tuple[list[Entry], list[Problem]]:
     """Return the texts of the files, by context and source, and the calls that are wrong."""
     entries: list[Entry] = []
     problems: list[Problem] = []
-    for path in paths:
-        name, code = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
-        if not any(maker in code for maker in MAKERS):
+    for file in files:
+        if not any(maker in file.text for maker in MAKERS):
             continue
-        tree = ast.parse(code, name)
-        contexts = dict(_contexts(tree))
-        for call, context in _calls(tree, contexts):
+        contexts = dict(_contexts(file.tree))
+        for call, context in _calls(file, contexts):
             try:
-                entries.append(_entry(call, context, name))
+                entries.append(_entry(call, context, file.name))
             except InvalidCall as invalid:
-                problems.append(Problem(name, call.lineno, str(invalid)))
+                problems.append(Problem(file.name, call.lineno, str(invalid)))
     return sorted(entries), problems
 
 
@@ -79,8 +78,8 @@ def _contexts(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield name, context
 
 
-def _calls(tree: ast.Module, contexts: dict[str, str]) -> Iterator[tuple[ast.Call, str]]:
-    for node in ast.walk(tree) if contexts else ():
+def _calls(file: SourceFile, contexts: dict[str, str]) -> Iterator[tuple[ast.Call, str]]:
+    for node in file.nodes if contexts else ():
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in contexts:
                 yield node, contexts[name]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
+
+from source_files import SourceFile
 
 from texts.extract import MAKERS, Entry, Problem
 
@@ -45,22 +48,19 @@ def forbidden_words(entries: Iterable[Entry]) -> list[Problem]:
     ]
 
 
-def outside_the_catalog(root: Path, paths: Sequence[Path]) -> list[Problem]:
+def outside_the_catalog(files: Iterable[SourceFile]) -> list[Problem]:
     """Return literals that look like a text for the user, and do not go through the catalog.
 
     Exceptions are listed with a reason in outside_the_catalog.txt: a file, or a file and a literal.
     """
     exceptions = {(path, literal) for path, literal, _ in _exceptions()}
-    problems = []
-    for path in paths:
-        name = path.relative_to(root).as_posix()
-        if (name, "") in exceptions:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"), name)
-        for node, text in _texts(tree):
-            if (name, text) not in exceptions:
-                problems.append(Problem(name, node.lineno, f"outside the catalog: {text!r}"))
-    return problems
+    return [
+        Problem(file.name, node.lineno, f"outside the catalog: {text!r}")
+        for file in files
+        if (file.name, "") not in exceptions
+        for node, text in _texts(file.tree)
+        if (file.name, text) not in exceptions
+    ]
 
 
 def unused_exceptions(root: Path) -> list[str]:
@@ -73,6 +73,7 @@ def unused_exceptions(root: Path) -> list[str]:
     return unused
 
 
+@cache
 def _exceptions() -> list[tuple[str, str, str]]:
     rows = [line.split(" | ") for line in _lines(_OUTSIDE)]
     return [(row[0].strip(), row[1].strip() if row[2:] else "", row[-1]) for row in rows]

@@ -13,8 +13,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
 
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.rows import CacheFilter, CacheRow, CacheSearchResults, CacheTotals
@@ -71,7 +71,7 @@ def main() -> list[tuple[str, float, str]]:
     assert isinstance(app, QApplication)
     fonts.load(resources_dir() / "fonts")
     stylesheet.apply(app, LIGHT)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         return runner.run(_measure(app))
 
 

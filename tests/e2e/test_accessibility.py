@@ -25,7 +25,7 @@ MISSING = headless_session.missing_requirements()
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"the accessibility of the app is not tested without {MISSING}"),
     pytest.mark.slow,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(1_200),
 ]
 
 _MIN_NODES = 3  # of the smallest dialog

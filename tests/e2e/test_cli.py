@@ -327,7 +327,7 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 async def test_self_check_names_the_problem(cli: Cli, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)

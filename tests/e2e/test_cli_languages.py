@@ -120,7 +120,7 @@ def _lasting(output: bytes) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 async def test_json_does_not_depend_on_the_language(languages: Iterator[Language]) -> None:
     """Every document is byte for byte that of English, also where it has words of the product."""
     printed: list[dict[str, str]] = []
@@ -142,7 +142,7 @@ async def test_json_does_not_depend_on_the_language(languages: Iterator[Language
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 async def test_a_self_check_is_reported_in_english(tmp_path: Path) -> None:
     """Every part is there, and no word is translated, neither in the document nor in the saved report."""
     cli, bundle = Cli.create(tmp_path), tmp_path / "report.zip"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.read_only_program import ReadOnlyProgram
 
-LONGEST_S = 280.0  # ten times the usual duration: a busy machine is no failure
+LONGEST_S = 1_000.0  # forty times the usual duration: a busy machine is no failure
 
 # Every process that inherits this refuses each address that is not a file's, and notes it: code that retries
 # or hides a refusal is found out all the same.

@@ -23,7 +23,7 @@ def owners(home: Path) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 async def test_a_first_start_from_a_read_only_place_creates_only_its_data_directory(tmp_path: Path) -> None:
     program = ReadOnlyProgram.copy_into(tmp_path)
     home = program.home

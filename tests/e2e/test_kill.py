@@ -115,7 +115,7 @@ def names_only_places(complaints: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
     rng = random.Random(20)

@@ -20,7 +20,7 @@ from tests.support.cli_rig import Cli, RunningCommand, wait_for_exit
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and process lists of POSIX"),
     pytest.mark.slow,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(1_200),
 ]
 
 LONGEST_S = 60.0  # for something to come about on a busy machine

@@ -24,7 +24,7 @@ MISSING = headless_session.missing_requirements(*headless_session.USER_PROGRAMS)
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"nobody can use the window without {MISSING}"),
     pytest.mark.slow,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(1_200),
 ]
 
 FILES = part_files(7, 200)
@@ -129,9 +129,6 @@ def compact(user: DesktopUser) -> None:
     send(user, "Now the report", messages=14)
     user.keys("ctrl+shift+k")
     user.click("push button", "Write draft", inside="Compact conversation")
-    user.see(
-        "label", "Named in text and lists: 0 of 1 conclusion · 7 of 7 files", inside="Compact conversation"
-    )
     assert "Words about Technical Details. [e4]" in user.text_of("text", "Handover, as Markdown")
     assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
     user.click("push button", "Compact", inside="Compact conversation")

@@ -13,20 +13,48 @@ import keyring.errors
 import pytest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.app.qt_loop import QtLoop
+
 pytest_plugins = ["pytester"]
 
 CONFTEST = Path(__file__).parent.parent / "conftest.py"
 
+SETTINGS = """
+    [pytest]
+    asyncio_mode = auto
+    asyncio_default_fixture_loop_scope = function
+    filterwarnings = error
+    markers =
+        expect_errors: see pyproject.toml
+        qt_loop: see pyproject.toml
+"""
+
 IMPORTS = """
-    import builtins, logging, signal, socket, subprocess, sys, threading
+    import asyncio, builtins, logging, signal, socket, subprocess, sys, threading
     import pytest
-    from PySide6.QtCore import QCoreApplication
+    from PySide6.QtCore import QCoreApplication, QTimer
     from PySide6.QtWidgets import QWidget
+    async def work(): await asyncio.sleep(1_000)
 """
 
 BREAKING = """
-    ending = threading.Event()
-    def test_thread(): threading.Thread(target=ending.wait, daemon=False).start()
+    ending, kept = threading.Event(), []
+    def test_thread(): threading.Thread(target=ending.wait, daemon=False, name="thread 1").start()
+    def test_daemon(): threading.Thread(target=ending.wait, daemon=True, name="thread 2").start()
+    def test_process(): kept.append(subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=-1))
+    def test_zombie(): kept.append(subprocess.Popen([sys.executable, "-S", "-c", "'zombie'"]))
+    async def test_task(): kept.append(asyncio.create_task(work(), name="task 1"))
+    @pytest.mark.qt_loop
+    async def test_qt_task(): kept.append(asyncio.create_task(work(), name="task 2"))
+    async def test_coroutine():
+        coroutine = work()
+        cycle = [coroutine]; cycle.append(cycle)
+    @pytest.mark.qt_loop
+    async def test_qt_coroutine(qtbot):
+        widget = QWidget(); qtbot.addWidget(widget); widget.later = lambda: (widget, coroutine)
+        coroutine = work()
+    def test_timer(qapp): kept.append(QTimer(singleShot=True, interval=1_000_000)); kept[-1].start()
+    def test_shot(qapp): QTimer.singleShot(1_000_000, lambda: 0)
     def test_window(qapp): builtins.kept = QWidget()
     def test_error(): logging.getLogger("helix").error("it broke")
     def test_address():
@@ -35,11 +63,21 @@ BREAKING = """
     def test_name():
         try: socket.getaddrinfo("example.org", 80)
         except OSError: pass
-    def test_end(): ending.set()  # else the process would wait for the thread
+    def test_end():  # else the process would wait for the thread
+        ending.set(); [child.communicate() for child in kept if isinstance(child, subprocess.Popen)]
 """
 
 COMPLAINTS = [
-    "threads left running",
+    "threads left running: thread 1",
+    "threads left running: thread 2",
+    "processes left running: *input()",
+    "processes left running",
+    "tasks left running: task 1",
+    "tasks left running: task 2",
+    "ERROR at teardown of test_coroutine",
+    "ERROR at teardown of test_qt_coroutine",
+    "timers left running: *QTimer",
+    "timers left running: <function",
     "windows left open",
     "logged errors",
     "tried to reach 192.0.2.1",
@@ -48,13 +86,22 @@ COMPLAINTS = [
 
 # The loop comes first: nothing else has made an application by then.
 KEEPING = """
-    @pytest.mark.asyncio
+    loops = []
     @pytest.mark.qt_loop
     @pytest.mark.parametrize("number", [1, 2])
     async def test_loop(number):
         assert QCoreApplication.instance() is not None
     def test_joined_thread():
         thread = threading.Thread(target=int); thread.start(); thread.join()
+    async def test_canceled_task():
+        builtins.kept_task = asyncio.create_task(work()); await asyncio.sleep(0); builtins.kept_task.cancel()
+    @pytest.mark.qt_loop
+    async def test_timer_between_stages(qtbot):
+        builtins.kept_widget = widget = QWidget(); qtbot.addWidget(widget)
+        timer = QTimer(widget, singleShot=True); timer.start()
+        timer.timeout.connect(lambda: loops.append(asyncio.get_running_loop()))
+    def test_it_found_its_loop(): assert len(loops) == 1
+    def test_ended_process(): subprocess.run([sys.executable, "-S", "-c", ""], check=True)
     def test_closed_window(qtbot):
         window = QWidget(); qtbot.addWidget(window); window.show()
     @pytest.mark.expect_errors("it broke")
@@ -68,7 +115,8 @@ KEEPING = """
         code = f"import os, time; os.kill(os.getpid(), {number:d}); time.sleep(9)"
         assert subprocess.run([sys.executable, "-S", "-c", code], stderr=-3).returncode == -number
 """
-KEEPING_TESTS = 10  # two loops, a thread, a window, an error, a socket, three signals, the end
+# Two loops, a thread, a task, a timer (2), a process, a window, an error, a socket, three signals, the end.
+KEEPING_TESTS = 14
 
 
 def test_only_breaking_a_rule_fails_and_with_its_name(pytester: pytest.Pytester) -> None:
@@ -78,9 +126,10 @@ def test_only_breaking_a_rule_fails_and_with_its_name(pytester: pytest.Pytester)
     anything else has made an application are allowed.
     """
     rules = CONFTEST.read_text(encoding="utf-8")
-    patient, impatient = "_THREAD_GRACE_S = 20.0", "_THREAD_GRACE_S = 0.1"
+    patient, impatient = "_GRACE_S = 20.0", "_GRACE_S = 0.1"
     assert patient in rules
     pytester.makeconftest(rules.replace(patient, impatient))
+    pytester.makeini(SETTINGS)
     pytester.makepyfile(IMPORTS + KEEPING + BREAKING)
     # Its own process: an audit hook stays for good, and Qt's application is one per process.
     # As in the background of a shell, below nohup: both signals are ignored, and children inherit that.
@@ -112,7 +161,7 @@ async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
     fired = loop.create_future()
     QTimer.singleShot(1, lambda: fired.set_result("qt"))
     assert await asyncio.wait_for(fired, 30) == "qt"
-    assert type(loop).__module__.startswith("qasync")
+    assert isinstance(loop, QtLoop)
 
 
 @pytest.mark.qt_loop

@@ -1,319 +1,107 @@
-"""The house rules that no linter knows: sizes, docstrings, reasons, forbidden words and names."""
+"""The project's own rules: each is seen to fail on a planted fault, and documents and locks are true."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import subprocess
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
+from house_rules import PLAN, content_problems, size_table, syntax_problems
+from source_files import SourceFile, tracked_files
+from texts.build import text_problems
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ROOT / "helix_desktop"
-FORBIDDEN_NAMES = Path(__file__).with_name("forbidden_names.txt")
-BRITISH_SPELLINGS = Path(__file__).with_name("british_spellings.txt")
 
-MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 60
 
-# Written in pieces, so that this file is not its own finding.
-REGISTRIES = "|".join(["pypi" + r"\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/simp" + "le/"])
-MACHINE = r"(?<![\w.~])/(?:ro" + r"ot|wo" + r"rk|opt/whe" + r"els|opt/py" + r"pi|tmp/bri" + r"ef)\b/?[\w.]"
-LEFTOVERS = "|".join(
-    ["# TO" + r"DO\b(?! Items)", "TO" + "DO:", "FIX" + "ME", "lorem ip" + "sum", "Magic" + "Mock"]
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        ("helix_desktop/ui/shell/window.py", "dialog.exec()"),
+        ("helix_desktop/ui/shell/window.py", "QApplication.processEvents()"),
+        ("helix_desktop/context/policy.py", "file = open(path)"),
+        ("helix_desktop/domain/digest.py", "today = datetime.now()"),
+        ("helix_desktop/domain/digest.py", "key = uuid.uuid4()"),
+        ("tests/ui/shell/test_window.py", 'press(dialog, "Save")'),
+        (
+            "tests/ui/shell/test_window.py",
+            'next(each for each in root.findChildren(QPushButton) if each.text() == "Save")',
+        ),
+        ("tests/ui/shell/test_window.py", "next(each for each in menu.actions() if each.text() == text)"),
+        ("helix_desktop/store/open.py", "value = read()  # type: ignore"),
+        ("helix_desktop/store/open.py", "value = read()  # type: ignore[arg-type]"),
+        ("tests/unit/test_any.py", "value = read()  # noqa"),
+        ("tests/unit/test_any.py", "# ruff: noqa: E501"),
+    ],
 )
-MAKING = "|".join(
-    ["co-auth" + "ored-by", "generated wi" + "th", "as an a" + "i ", "my bri" + "ef", "HOU" + "SE.md"]
+def test_a_planted_fault_is_found(place: str, fault: str) -> None:
+    """On its line, and only there."""
+    assert [
+        (found.path, found.line) for found in syntax_problems(SourceFile(place, f"x = 1\n{fault}\n"))
+    ] == [(place, 2)]
+
+
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [
+        ("helix_desktop/app/main.py", "application.exec()"),
+        ("helix_desktop/ui/shell/window.py", "dialog.open()"),
+        ("helix_desktop/store/open.py", "file = open(path)"),
+        ("tests/ui/shell/test_window.py", 'press(dialog, "save_provider")'),
+        (
+            "tests/ui/shell/test_window.py",
+            'next(each for each in menu.actions() if each.objectName() == "copy")',
+        ),
+        ("tests/ui/shell/test_window.py", "[each.text() for each in root.findChildren(QPushButton)]"),
+        ("helix_desktop/store/open.py", "value = read()  # type: ignore[arg-type] - the stub is wrong"),
+        ("tests/unit/test_any.py", "value = read()  # noqa: TID251 - the only place that may"),
+    ],
 )
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-IMPURE = {"open", "input", "print", ".now", ".utcnow", ".today", ".uuid4"}
-
-
-@cache
-def tracked() -> tuple[Path, ...]:
-    """Return the files of the project: tracked by git, or about to be."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    paths = (ROOT / name for name in listed.stdout.split("\0") if name)
-    return tuple(sorted(path for path in paths if path.is_file()))
+def test_what_the_rules_allow_is_not_found(place: str, code: str) -> None:
+    assert not syntax_problems(SourceFile(place, code))
 
 
-def sources(*rooms: str) -> list[Path]:
-    """Return the Python files of the given top-level folders."""
-    return [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in rooms]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see https://" + "pypi" + ".org/project/x",
+        "--index https://host/simp" + "le/",
+        "in /wo" + "rk/x",
+        "# TO" + "DO later",
+        "FIX" + "ME",
+        "Co-Auth" + "ored-By: somebody",
+    ],
+)
+def test_what_no_file_may_name_is_found(text: str) -> None:
+    """Registries, paths of one machine, notes to oneself, texts about how the project was made."""
+    assert [found.line for found in content_problems(Path("README.md"), f"# Title\n{text}\n")] == [2]
+    assert not content_problems(Path("README.md"), "# Title\nSections end with TODO Items.\n")
 
 
-@dataclass(frozen=True)
-class RuleFindings:
-    """Where one file breaks a rule that its syntax tree shows."""
-
-    long: tuple[str, ...]
-    undocumented_module: tuple[str, ...]
-    undocumented: tuple[str, ...]
-    nested_loops: tuple[str, ...]
-    impure: tuple[str, ...]
-    names: tuple[str, ...]
-    """Every name that is bound, as `forbidden_names.txt` writes it."""
+@pytest.mark.parametrize(
+    ("place", "count"),
+    [("helix_desktop/ui/chat/x.py", 1), ("helix_desktop/domain/x.py", 0), ("tests/x.py", 0)],
+)
+def test_texts_that_users_read_are_looked_for_where_they_are_made(place: str, count: int) -> None:
+    assert len(text_problems(SourceFile(place, 'label = "No matching commands"\n'))) == count
 
 
-def findings(path: Path) -> RuleFindings:
-    """Look through one file, and let its tree go: a thousand of them slow every garbage collection.
-
-    Calls and names have rules in the product only; elsewhere no expression is looked at.
-    """
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    nodes = list(ast.walk(tree)) if path.is_relative_to(PRODUCT) else list(_statements(tree))
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    functions = [node for node in nodes if isinstance(node, Function)]
-    return RuleFindings(
-        long=tuple(
-            f"{where(path, node)} {node.name}"
-            for node in functions
-            if (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
-        ),
-        undocumented_module=() if not tree.body or ast.get_docstring(tree) else (where(path),),
-        undocumented=tuple(
-            f"{where(path, node)} {node.name}" for node in _public(tree.body) if not ast.get_docstring(node)
-        ),
-        nested_loops=tuple(
-            where(path, node) for node in calls if _called(node) in {".exec", ".exec_", ".processEvents"}
-        ),
-        impure=tuple(where(path, node) for node in calls if _called(node) in IMPURE),
-        names=tuple(bound_names(nodes)),
-    )
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield all statements of a module, those within others too."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, name, ())
-
-
-def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names of parameters, variables, attributes, functions and classes, without underscores."""
-    for node in nodes:
-        match node:
-            case ast.arg(arg=name):
-                pass
-            case ast.Name(id=name, ctx=ast.Store()):
-                pass
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                pass
-            case ast.Attribute(attr=name, ctx=ast.Store()):
-                pass
-            case _:
-                continue
-        yield name.strip("_").lower()
-
-
-def _called(call: ast.Call) -> str:
-    """Return the name that is called, with a dot before it when it is an attribute."""
-    match call.func:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(attr=name):
-            return f".{name}"
-    return ""
-
-
-def texts() -> Iterator[tuple[Path, str]]:
-    """Yield every tracked text file with its text; licenses and binary files are left out."""
-    for path in tracked():
-        if path.parent.name == "licenses" or path.suffix in {".tiktoken", ".ttf", ".png"}:
-            continue
-        try:
-            yield path, path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            continue
-
-
-def where(path: Path, node: ast.stmt | ast.expr | None = None) -> str:
-    """Name a place as an editor can open it."""
-    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
-
-
-def matches(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> list[str]:
-    """List the places in the project's texts where a pattern occurs."""
-    regex = re.compile(pattern, flags)
-    return [
-        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, hit.start()) + 1}: {hit.group()}"
-        for path, text in texts()
-        for hit in regex.finditer(text)
-    ]
-
-
-def test_files_are_short() -> None:
-    """A file has at most 500 lines."""
-    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in _all_sources()}
-    assert not [f"{where(path)} {size}" for path, size in sizes.items() if size > MAX_FILE_LINES]
-
-
-def test_what_the_syntax_shows() -> None:
-    """One test, because only the parsing of all files takes time; what is broken has the name of its rule."""
-    found = {path: findings(path) for path in _all_sources()}
-    product = {path: found[path] for path in sources("helix_desktop")}
-    broken = {
-        f"a function has at most {MAX_FUNCTION_LINES} lines, its docstring included": [
-            place for here in found.values() for place in here.long
-        ],
-        "each module with content starts with a docstring": [
-            place for here in found.values() for place in here.undocumented_module
-        ],
-        "each public function, class and method of the product has a docstring": [
-            place for path in sources("helix_desktop", "packaging") for place in found[path].undocumented
-        ],
-        "a dialog's exec() in a coroutine hangs every other task, and processEvents re-enters slots": [
-            place
-            for here in product.values()
-            for place in here.nested_loops
-            # The application's own loop, before there is any other: it runs until the first frame.
-            # A drag's own loop, which Qt starts in the same way in each item view.
-            # A message box after a start that failed: nothing else runs any more.
-            if not place.startswith(
-                (
-                    "helix_desktop/app/main.py:",
-                    "helix_desktop/app/plain_startup_error.py:",
-                    "helix_desktop/ui/design/drops.py:",
-                )
-            )
-        ],
-        "context reads no clock and opens no file; these calls need no import": [
-            place
-            for path, here in product.items()
-            for place in here.impure
-            if path.is_relative_to(PRODUCT / "context")
-        ],
-        "name these after what they hold, or bring their numbers down": _wrong_counts(product.values()),
+def test_sizes_stand_beside_their_plan_and_are_no_limit() -> None:
+    """A package far above its plan is a row like any other."""
+    sizes = {
+        "ui": Counter(files=999, lines=99_999, statements=60_000),
+        "store": Counter(files=7, lines=1_000, statements=700),
+        "agent": Counter(files=3, lines=2_000, statements=900),
+        "tests": Counter(files=1, lines=10, statements=5),
     }
-    assert not {rule: places for rule, places in broken.items() if places}
-
-
-def _wrong_counts(product: Iterable[RuleFindings]) -> list[str]:
-    """List the words of forbidden_names.txt that are bound more or less often than it allows."""
-    allowed = _allowed_names()
-    counts = Counter(name for here in product for name in here.names if name in allowed)
-    return [
-        f"{name} {counts[name]}, allowed {limit}" for name, limit in allowed.items() if counts[name] != limit
-    ]
-
-
-def _allowed_names() -> dict[str, int]:
-    """Return how often each word may still be bound; raise ValueError for a line without a reason."""
-    allowed = {}
-    for text in FORBIDDEN_NAMES.read_text(encoding="utf-8").splitlines():
-        if text and not text.startswith("#"):
-            word, count, _reason = text.split(maxsplit=2)
-            allowed[word] = int(count)
-    return allowed
-
-
-def test_a_function_of_one_module_is_private() -> None:
-    """What no other file names is found faster where it says so; commands and tests are other files."""
-    texts = {path: path.read_text(encoding="utf-8") for path in _code()}
-    counts = Counter(name for text in texts.values() for name in set(re.findall(r"\w+", text)))
-    assert not [
-        f"{path.relative_to(ROOT)} {name}"
-        for path, text in texts.items()
-        if path.is_relative_to(PRODUCT)
-        for name in re.findall(r"^(?:async )?def ([a-z]\w*)", text, re.MULTILINE)
-        if counts[name] == 1
-    ]
-
-
-def _code() -> list[Path]:
-    """Return the files that may name a function."""
-    files = [ROOT / name for name in ("pyproject.toml", "Makefile", "helix", "README.md")]
-    return [*files, *sources("helix_desktop", "tests", "packaging")]
-
-
-def british_spellings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the line of each British spelling, and the word with what to write instead."""
-    for pattern, american in _spellings():
-        for hit in pattern.finditer(text):
-            yield text.count("\n", 0, hit.start()) + 1, f"{hit.group()}: write {american}"
-
-
-@cache
-def _spellings() -> tuple[tuple[re.Pattern[str], str], ...]:
-    lines = BRITISH_SPELLINGS.read_text(encoding="utf-8").splitlines()
-    rules = (line.rsplit(" | ", 1) for line in lines if line and not line.startswith("#"))
-    return tuple((re.compile(pattern, re.IGNORECASE), american) for pattern, american in rules)
-
-
-def test_spelling_is_american() -> None:
-    """In product and tests; their data files are of others, or stored formats."""
-    assert not [
-        f"{path.relative_to(ROOT)}:{line} {found}"
-        for path in sources("helix_desktop", "tests")
-        if path != Path(__file__)
-        for line, found in british_spellings(path.read_text(encoding="utf-8"))
-    ]
-
-
-def test_a_british_spelling_is_found_in_any_kind_of_name() -> None:
-    """And what a library spells so is not."""
-    british = [
-        "is_cancelled",
-        "raise_if_cancelled()",
-        "NEIGHBOUR",
-        "Summariser",
-        "tokenised",
-        "#colour",
-        "x.centre",
-    ]
-    assert [[line for line, _ in british_spellings(f"\n{name}")] for name in british] == [[2]] * len(british)
-    american = (
-        'is_canceled task.cancelled() CancelledError "notifications/cancelled" "licences" raise precise'
-    )
-    assert not list(british_spellings(american))
-
-
-def test_a_forbidden_name_is_found_at_every_binding() -> None:
-    """As a parameter, variable, attribute, function or class, with or without underscores around it."""
-    code = "def told(wanted, *, given):\n    _kept = [one for one in wanted]\n    self.held_ = 1\n"
-    code += "class Heard: ...\n"
-    found = set(bound_names(ast.walk(ast.parse(code))))
-    assert found == {"told", "wanted", "given", "kept", "one", "held", "heard"}
-
-
-def test_every_exception_from_a_rule_has_a_reason() -> None:
-    """`# noqa: RULE - reason` and `# type: ignore[code] - reason`, on the line, never for a complete file."""
-    bare = [
-        f"{where(path)}:{number} {line.strip()}"
-        for path in _all_sources()
-        if path != Path(__file__)
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if re.search(r"#\s*(?:ruff:\s*|flake8:\s*)?noqa|#\s*type:\s*ignore|#\s*mypy:", line)
-        and not re.search(
-            r"# (?:noqa: [A-Z]+\d+(?:, [A-Z]+\d+)*|type: ignore\[[\w, -]+\])(?: -|  #) \w.{7,}", line
-        )
-    ]
-    assert not bare
-
-
-def test_no_registry_and_no_machine_is_named() -> None:
-    """The project names what it needs, never from where one machine fetched it or where it stored it."""
-    assert not matches(REGISTRIES)
-    assert not matches(MACHINE)
-
-
-def test_there_are_no_todos() -> None:
-    """No notes to oneself, no filler text, no text about how the project was made."""
-    assert not matches(LEFTOVERS)
-    assert not matches(MAKING, re.IGNORECASE)
+    rows = [row.split() for row in size_table(sizes)]
+    assert rows[1][:4] == ["ui", "999", "99,999", "60,000"]
+    assert f"{PLAN['ui']['lines']:,}" in rows[1]
+    assert rows[2][:5] == ["outside", "ui", "10", "3,000", "1,600"]
+    assert [row[0] for row in rows[3:5]] == ["agent", "store"]
 
 
 def test_every_package_below_the_window_is_free_of_qt() -> None:
@@ -391,7 +179,7 @@ def test_documented_commands_exist(page: str) -> None:
 
 def test_the_map_and_the_hints_name_modules_that_exist() -> None:
     """Every Python file that ARCHITECTURE names, and every module that a banned name sends to."""
-    files = {str(path.relative_to(ROOT)) for path in sources("helix_desktop", "tests", "packaging")}
+    files = {str(path.relative_to(ROOT)) for path in tracked_files(ROOT)}
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.py)`", page))
     assert named
@@ -401,20 +189,3 @@ def test_the_map_and_the_hints_name_modules_that_exist() -> None:
     modules = {name.replace(".", "/") + ".py" for name in re.findall(r"\b([a-z_]+(?:\.[a-z_]+)+)\b", hints)}
     assert modules
     assert modules <= {file.removeprefix("helix_desktop/") for file in files}
-
-
-def _all_sources() -> list[Path]:
-    return sources("helix_desktop", "tests", "packaging")
-
-
-def _public(body: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
-    """Return the public definitions, methods included; Qt's own camelCase methods are documented by Qt."""
-    for node in body:
-        if not isinstance(node, Function | ast.ClassDef) or node.name.startswith("_"):
-            continue
-        again = {ast.unparse(mark).rpartition(".")[2] for mark in node.decorator_list}
-        if isinstance(node, Function) and (node.name != node.name.lower() or again & {"overload", "setter"}):
-            continue
-        yield node
-        if isinstance(node, ast.ClassDef):
-            yield from _public(node.body)

@@ -61,6 +61,7 @@ EXIT_CODES = {
     "failed": exit_codes.FAILED,
     "usage": exit_codes.USAGE,
     "locked": exit_codes.LOCKED,
+    "incomplete": exit_codes.INCOMPLETE,
     "hung up": exit_codes.HUNG_UP,
     "interrupted": exit_codes.INTERRUPTED,
     "terminated": exit_codes.TERMINATED,

@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.tools.cache.regex_lines import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
@@ -190,13 +190,16 @@ async def loop_rig(
     key: str = "",
     window: int = WINDOW,
     has_file_history: bool = False,
+    clock: ClockMs | None = None,
     is_attended: bool = False,
 ) -> AsyncIterator[LoopRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block.
 
-    The model has a window of so many tokens. A file history covers what stands in the project before. Every
-    call is approved, as in `run`; where it `is_attended` a user would be asked, as in the window.
+    The model has a window of so many tokens. A file history covers what stands in the project before. Without
+    a `clock`, each reading of the time is a second later. Every call is approved, as in `run`; where it
+    `is_attended` a user would be asked, as in the window.
     """
+    clock = clock or partial(next, itertools.count(1_750_000_000_000, 1_000))
     rigs: list[LoopRig] = []
 
     def listened(request: dict[str, Any]) -> Any:
@@ -222,7 +225,7 @@ async def loop_rig(
         store = await LevelDbStore.open(folder / "store", WORKSPACE)
         rig = LoopRig(
             server,
-            _create_workspace(root, store, history, is_attended, policy or PROFILES["balanced"]),
+            _create_workspace(root, store, history, is_attended, policy or PROFILES["balanced"], clock),
             store,
             root,
         )
@@ -253,8 +256,12 @@ class LogLengthRecorder:
     """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
 
     def __init__(self, model: StreamedModel, rig: LoopRig) -> None:
-        self.info = model.info
         self._model, self._rig = model, rig
+
+    @property
+    def info(self) -> ModelInfo:
+        """The model's limits as they are known now."""
+        return self._model.info
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream from the model."""
@@ -264,7 +271,7 @@ class LogLengthRecorder:
 
 
 def create_http_model(
-    rig: LoopRig, base_url: str, http: HttpClient, key: str = "", window: int = WINDOW
+    rig: LoopRig, base_url: str, http: HttpClient, key: str = "", window: int = WINDOW, name: str = "small"
 ) -> LogLengthRecorder:
     """Return a client that does not really wait between its attempts: the rig records the sleeps."""
 
@@ -272,7 +279,7 @@ def create_http_model(
         rig.retry_waits.append(seconds)
         await asyncio.sleep(0)
 
-    info = ModelInfo("local", "small", window, RESERVE)
+    info = ModelInfo("local", name, window, RESERVE)
     retries = RetryPolicy(pause=record_wait, jitter=lambda: 0.0)
     return LogLengthRecorder(
         connect_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig
@@ -291,13 +298,13 @@ def _create_workspace(
     history: WorkspaceFileHistory | None,
     is_attended: bool,
     policy: ContextPolicy,
+    clock: ClockMs,
 ) -> OpenWorkspace:
     counter = _counter()
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
-    clock = itertools.count(1_750_000_000_000, 1_000)  # each reading advances it by a second
     descriptions = RESOURCES / "prompts" / "tools"
     parts = SessionServices(
-        *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts()),
+        *(store, tools, counter, MemoryRules(), clock, load_prompts()),
         approver=None if is_attended else FixedApprover("once"),
         file_checker=JailedFileVersionChecker(open_jail(root)),
         file_reader=JailedFileReader(open_jail(root)),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.session import Session
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.file_changes import MAX_PATHS, ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.diff import diff_states
@@ -77,6 +77,7 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
         removed_lines=removed_lines,
         first_path=listed[0].path if listed else "",
         uncovered=sum(not change.is_covered for change in changes),
+        paths=tuple(change.path for change in listed[:MAX_PATHS]),
     )
 
 

@@ -22,6 +22,7 @@ from helix_desktop.context.log.recorded_changes import (
     logged_changes,
     selected_changes,
     session_changes,
+    with_reverts_of,
     with_subagents,
     with_unrecorded,
 )
@@ -42,6 +43,8 @@ from helix_desktop.domain.file_history.session_changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.session_tree import related_branches
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Changes")
@@ -70,6 +73,7 @@ class WorkspaceChanges:
         self._find_open, self._open_session = find_open, open_session
         self._lists: dict[str, ChangeList] = {}
         self._ended_subagents: dict[str, LoggedChanges] = {}
+        self._branches: dict[str, tuple[int, LoggedChanges]] = {}  # closed ones, as of their last events
 
     @property
     def is_available(self) -> bool:
@@ -246,7 +250,12 @@ class WorkspaceChanges:
         if self._history is not None:
             own = with_unrecorded(own, await self._history.unrecorded(session_id))
         subagents = {subagent: await self._logged_subagent(subagent) for subagent in own.subagents}
-        return with_subagents(own, subagents), own
+        captures = with_subagents(own, subagents)
+        branches = related_branches(await self._store.sessions(), session_id)
+        if not (branches and captures):
+            return captures, own
+        related = [await self._logged_branch(branch) for branch in branches]
+        return await asyncio.to_thread(with_reverts_of, captures, own, related), own
 
     async def _logged(self, session_id: str) -> LoggedChanges:
         writer, history = self._find_open(session_id), self._history
@@ -255,6 +264,15 @@ class WorkspaceChanges:
                 await record_unrecorded(writer, history)
         log = list(writer.log) if writer is not None else await self._store.events(session_id)
         return await asyncio.to_thread(logged_changes, session_id, log)
+
+    async def _logged_branch(self, branch: SessionSummary) -> LoggedChanges:
+        """Return what the log of a branch, or of a parent, says; read again only after it changed."""
+        if self._find_open(branch.id) is not None:
+            return await self._logged(branch.id)
+        read = self._branches.get(branch.id)
+        if read is None or read[0] != branch.events:
+            read = self._branches[branch.id] = branch.events, await self._logged(branch.id)
+        return read[1]
 
     async def _logged_subagent(self, session_id: str) -> LoggedChanges:
         """Return what a subagent's log says; read once after its end, while it is not opened again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -22,7 +22,12 @@ from helix_desktop.context.intake.output_extract import (
     truncate_output,
 )
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+)
 
 _text = TextContext("Agent")
 
@@ -50,20 +55,24 @@ class Extractor:
     def __init__(self, counter: TokenCounter, prompt: str, settings: RunSettingsSource) -> None:
         self._counter, self._prompt, self._settings = counter, prompt, settings
 
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """The models to try, in order."""
-        _, _, roles = self._settings()
-        return roles.extraction_models
-
-    async def extract(self, source: OutputSource, instructions: str, bill: CallBill) -> Extract:
+    async def extract(
+        self,
+        source: OutputSource,
+        instructions: str,
+        bill: CallBill,
+        is_slow: Callable[[Model], bool] = lambda _: False,
+    ) -> Extract:
         """Return the compact form of an output, and add what the calls cost to the bill.
 
-        Raises ModelError if none answers.
+        A model that `is_slow` is not asked, unless all are. Raises ModelError if none answers.
         """
-        policy, _, _ = self._settings()
+        policy, _, roles = self._settings()
+        models = [model for model in roles.extraction_models if not is_slow(model)] or roles.extraction_models
         max_words = max_extract_words(policy.preview_tokens, source.tokens)
-        model, answer, fallback = await self._ask_models(source, instructions, max_words, bill)
+        model, answer, fallback = await self._ask_models(models, source, instructions, max_words, bill)
+        first = roles.extraction_models[0]
+        if first not in models:
+            fallback = _fallback_reason(first, _text("It missed the time limit before."))
         text = extract_text(source, instructions, answer)
         (tokens,) = await self._counter.count([text])
         cap = max_extract_tokens(policy.preview_tokens, source.tokens)
@@ -79,11 +88,15 @@ class Extractor:
         )
 
     async def _ask_models(
-        self, source: OutputSource, instructions: str, word_limit: int, bill: CallBill
+        self,
+        models: Sequence[Model],
+        source: OutputSource,
+        instructions: str,
+        word_limit: int,
+        bill: CallBill,
     ) -> tuple[Model, str, str]:
-        """Call the first model whose window fits the output; if it fails, the next one."""
+        """Call the first of the models whose window fits the output; if it fails, the next one."""
         _, _, roles = self._settings()
-        models = roles.extraction_models
         failed: ModelError | None = None
         for model in models:
             fits_another = failed is not None and not isinstance(failed, ContextWindowExceeded)
@@ -96,22 +109,26 @@ class Extractor:
             except ModelError as error:
                 failed = error
                 continue
-            return model, answer, "" if model is models[0] else _fallback_reason(models[0], failed)
-        if failed is None or isinstance(failed, ContextWindowExceeded):
-            return await self._extract_in_parts(
-                source,
-                instructions,
-                word_limit,
-                _input_capacity(max(models, key=_input_capacity)) // (2 if failed else 1),
-                bill,
+            reason = (
+                failed.what if failed is not None else _text("The output doesn't fit its context window.")
             )
+            return model, answer, "" if model is models[0] else _fallback_reason(models[0], reason)
+        if failed is None or isinstance(failed, ContextWindowExceeded):
+            model = max(models, key=_input_capacity)
+            capacity = _input_capacity(model) // (2 if failed else 1)
+            return await self._extract_in_parts(model, source, instructions, word_limit, capacity, bill)
         raise failed
 
     async def _extract_in_parts(
-        self, source: OutputSource, instructions: str, word_limit: int, capacity: int, bill: CallBill
+        self,
+        model: Model,
+        source: OutputSource,
+        instructions: str,
+        word_limit: int,
+        capacity: int,
+        bill: CallBill,
     ) -> tuple[Model, str, str]:
-        """Call the largest model per chunk; if those are too many or one fails, leave out the middle."""
-        model = max(self.models, key=_input_capacity)
+        """Call the model once per chunk; if those are too many or one fails, leave out the middle."""
         parts = await asyncio.to_thread(split_output, source, capacity)
         if len(parts) <= MAX_CHUNKS:
             try:
@@ -171,6 +188,5 @@ def _input_capacity(model: Model) -> int:
     return int(model.info.window * _WINDOW_SHARE) - model.info.reserve - _PROMPT_TOKENS
 
 
-def _fallback_reason(first: Model, error: ModelError | None) -> TranslatableText:
-    reason = error.what if error is not None else _text("The output doesn't fit its context window.")
+def _fallback_reason(first: Model, reason: OptionalText) -> TranslatableText:
     return join_sentences(_text("{model} couldn't write it.", model=first.info.label), reason)

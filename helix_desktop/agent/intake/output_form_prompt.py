@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.agent.intake.intake import ReceivedOutput
 from helix_desktop.agent.models.completion import CallBill, complete
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.context.intake.output_form_choice import (
@@ -29,7 +30,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import count_lines
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 
 _text = TextContext("Agent")
 
@@ -55,10 +56,12 @@ class HeldOutput(msgspec.Struct, frozen=True):
 class FormDecision(msgspec.Struct, frozen=True):
     """The choices for a batch, in its order.
 
-    `note` says to the user why none was made, `model_note` to the model.
+    `model` is the label of the model that was asked. `note` says to the user why none was made, `model_note`
+    to the model.
     """
 
     choices: tuple[FormChoice, ...]
+    model: str
     duration_ms: int = 0
     note: str = ""
     model_note: str = ""
@@ -78,21 +81,22 @@ class ForkedRequest(msgspec.Struct, frozen=True):
 
 
 class FormPrompt:
-    """The prompt that asks the main model for the forms of large outputs."""
+    """The prompt that asks a model for the forms of large outputs."""
 
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
 
-    async def ask(self, batch: Sequence[HeldOutput], deadline: float, bill: CallBill) -> FormDecision:
+    async def ask(
+        self, model: Model, batch: Sequence[HeldOutput], deadline: float, bill: CallBill
+    ) -> FormDecision:
         """Return a choice for each output by `deadline` (event loop time, in seconds); never raises.
 
         What asking costs is added to the bill.
         """
-        default_choices = (FormChoice(),) * len(batch)
-        fork = await self._fork(batch)
+        default_choices, label = (FormChoice(),) * len(batch), model.info.label
+        fork = await self._fork(model, batch)
         if fork is None:
-            return FormDecision(default_choices, note=_text("There was no room to ask the agent."))
-        roles = self._runtime.roles
+            return FormDecision(default_choices, label, note=_text("There was no room to ask the agent."))
         started_at_ms = self._runtime.clock()
 
         def elapsed_ms() -> int:
@@ -100,23 +104,27 @@ class FormPrompt:
 
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await complete(roles.main, fork.request, bill, fork.tokens, fork.cached_tokens)
+                answer = await complete(model, fork.request, bill, fork.tokens, fork.cached_tokens)
         except TimeoutError:
+            seconds = self._runtime.policy.intake_deadline_s
+            late = _text("{model} didn't choose within {seconds} s.", model=label, seconds=seconds)
             return FormDecision(
                 default_choices,
+                label,
                 duration_ms=elapsed_ms(),
-                note=_text("The agent didn't choose in time."),
+                note=join_sentences(late, not_asked_again(label)),
                 model_note=CHOICE_TOO_LATE,
                 timed_out=True,
             )
         except HelixError as error:
             return FormDecision(
-                default_choices, duration_ms=elapsed_ms(), note=error.what, model_note=CHOICE_FAILED
+                default_choices, label, duration_ms=elapsed_ms(), note=error.what, model_note=CHOICE_FAILED
             )
         except Exception as error:
             log.warning("asking about large outputs failed unexpectedly", exc_info=True)
             return FormDecision(
                 default_choices,
+                label,
                 duration_ms=elapsed_ms(),
                 note=f"{type(error).__name__}: {error}",
                 model_note=CHOICE_FAILED,
@@ -127,10 +135,14 @@ class FormPrompt:
             if all(choice.is_chosen_by_model for choice in choices)
             else _text("The agent didn't say how to keep it.")
         )
-        return FormDecision(choices, elapsed_ms(), note, CHOICE_UNREADABLE)
+        return FormDecision(choices, label, elapsed_ms(), note, CHOICE_UNREADABLE)
 
-    async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
-        """Return the next request with previews as answers, plus the question; None if it does not fit."""
+    async def _fork(self, model: Model, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
+        """Return the next request with previews as answers, plus the question; None if it does not fit.
+
+        Another model than the main one gets its system prompt, the newest user message and the newest step
+        only: nothing of the rest is in a cache for it.
+        """
         policy, frame = self._runtime.policy, self._runtime.frame
         forked = self._runtime.transcript.fork()
         for output in batch:
@@ -143,6 +155,8 @@ class FormPrompt:
             self._runtime.prompts["intake"],
             [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)],
         )
+        if model is not self._runtime.roles.main:
+            return await self._short_fork(model, window.request, text, offers_full)
         tokens = await self._runtime.count_tokens(text)
         messages = (*window.request.messages, Message("user", text))
         if (
@@ -157,6 +171,27 @@ class FormPrompt:
             next_request_cost(window, gauge, forked, frame.info, is_cold).cached,
             offers_full,
         )
+
+    async def _short_fork(
+        self, model: Model, request: ModelRequest, question: str, offers_full: tuple[bool, ...]
+    ) -> ForkedRequest | None:
+        messages = request.messages
+        newest_step = next(at for at in reversed(range(len(messages))) if messages[at].role == "assistant")
+        user_message = next(at for at in reversed(range(newest_step)) if messages[at].role == "user")
+        fork = (messages[0], messages[user_message], *messages[newest_step:], Message("user", question))
+        texts = [part for message in fork for part in (message.text, *(c.arguments for c in message.calls))]
+        tokens = sum(await self._runtime.counter.count(texts)) + self._runtime.frame.tools_tokens
+        if request_validation.problems(fork) or tokens + model.info.reserve > model.info.window:
+            return None
+        return ForkedRequest(ModelRequest(fork, request.tools), tokens, 0, offers_full)
+
+
+def not_asked_again(model: str) -> TranslatableText:
+    """Return that a model with this label missed the deadline, and where the user can change that."""
+    return _text(
+        "{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Model roles.",
+        model=model,
+    )
 
 
 def _describe_output(held_output: HeldOutput, offers_full: bool) -> LargeOutput:

@@ -6,23 +6,29 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Literal
 
 import msgspec
 
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
-from helix_desktop.agent.intake.output_form_prompt import FormDecision, FormPrompt, HeldOutput
+from helix_desktop.agent.intake.output_form_prompt import (
+    FormDecision,
+    FormPrompt,
+    HeldOutput,
+    not_asked_again,
+)
 from helix_desktop.agent.models.completion import CallBill
+from helix_desktop.agent.models.roles import SlowModels
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
-from helix_desktop.context.intake.output_form_choice import MEASURED_ANSWERS, FormChoice, choice_deadline
+from helix_desktop.context.intake.output_form_choice import FormChoice
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
+from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
@@ -36,10 +42,13 @@ replace = msgspec.structs.replace
 
 
 class IntakeGate:
-    """The recorder of one session's outputs: small ones as they come, large ones in a chosen form."""
+    """The recorder of one session's outputs: small ones as they come, large ones in a chosen form.
 
-    def __init__(self, runtime: SessionRuntime, extractor: Extractor) -> None:
-        self._runtime, self._extractor = runtime, extractor
+    A model that was not done by the policy's deadline is added to `slow_models`, and those are not asked.
+    """
+
+    def __init__(self, runtime: SessionRuntime, extractor: Extractor, slow_models: SlowModels) -> None:
+        self._runtime, self._extractor, self._slow_models = runtime, extractor, slow_models
         self._intake, self._form_prompt = Intake(runtime.counter), FormPrompt(runtime)
 
     async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
@@ -49,7 +58,9 @@ class IntakeGate:
         contents = received.contents
         if self._intake.needs_choice(received, policy, frame.info.window):
             output = await self._intake.as_preview(received, policy)
-            if _should_ask(policy):
+            if _should_ask(policy) and self._choice_model() is None:
+                output = self._without_question(output)
+            elif _should_ask(policy):
                 batch.append(HeldOutput(received, output))
                 await self._runtime.session.record(OutputHeld(output), contents=contents)
                 return
@@ -58,40 +69,42 @@ class IntakeGate:
         )
 
     async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
-        """Ask the agent for the forms of a batch and record them, by a deadline.
-
-        It is the policy's; a model that took longer for its answers in this session gets more, bounded.
+        """Ask a model for the forms of a batch and record them, by the policy's deadline.
 
         On any error, each output is recorded as a preview. Canceling records only what the calls cost:
         ending the turn then records the held previews.
         """
         if not batch:
             return
-        deadline_s = self._deadline_s()
-        extended_s = deadline_s if deadline_s > self._runtime.policy.intake_deadline_s else 0
-        deadline = asyncio.get_running_loop().time() + deadline_s
+        deadline = asyncio.get_running_loop().time() + self._runtime.policy.intake_deadline_s
         positions = {call: position for position, call in enumerate(self._runtime.transcript.open_calls)}
         ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
         bills = [CallBill(self._runtime.counter) for _ in ordered]
+        model = self._choice_model()
+        if model is None:  # another batch was too late since these outputs were held
+            await self._runtime.session.record(
+                *(self._without_question(output.preview) for output in ordered)
+            )
+            return
         try:
-            self._publish_phase("ask", ordered, extended_s)
-            decision = await self._form_prompt.ask(ordered, deadline, bills[0])
+            self._publish_phase("ask", ordered)
+            decision = await self._form_prompt.ask(model, ordered, deadline, bills[0])
+            if decision.timed_out:
+                self._slow_models.add(decision.model, self._runtime.policy.intake_deadline_s)
             compact = [
                 output
                 for output, choice in zip(ordered, decision.choices, strict=True)
                 if choice.form == "compact"
             ]
             if compact:
-                self._publish_phase("extract", compact, extended_s)
+                self._publish_phase("extract", compact)
             answers = await self._apply_forms(ordered, decision, deadline, bills)
         except asyncio.CancelledError:
             await self._record_unused(sum((bill.spent for bill in bills), Spending()))
             raise
         finally:
             self._runtime.session.publish(IntakeProgress("idle"))
-        await self._runtime.session.record(
-            *(replace(answer, intake_extended_s=extended_s) for answer in answers)
-        )
+        await self._runtime.session.record(*answers)
 
     async def _record_unused(self, spent: Spending) -> None:
         if spent.tokens:
@@ -99,23 +112,20 @@ class IntakeGate:
                 unused = unused_calls(spent)
                 await self._runtime.session.record(unused)
 
-    def _deadline_s(self) -> int:
-        """Return the seconds for question and extracts, from the model's newest answer times."""
-        label = self._runtime.roles.main.info.label
-        answers = (
-            item.event
-            for item in reversed(self._runtime.transcript.messages.items)
-            if isinstance(item.event, AssistantSpoke)
-        )
-        times = (answer.duration_ms for answer in answers if answer.model == label and answer.duration_ms)
-        return choice_deadline(self._runtime.policy.intake_deadline_s, tuple(islice(times, MEASURED_ANSWERS)))
+    def _is_slow(self, model: Model) -> bool:
+        return self._slow_models.is_slow(model.info.label, self._runtime.policy.intake_deadline_s)
 
-    def _publish_phase(
-        self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput], extended_s: int
-    ) -> None:
-        self._runtime.session.publish(
-            IntakeProgress(phase, tuple(output.preview.call_id for output in batch), extended_s)
-        )
+    def _choice_model(self) -> Model | None:
+        """Return the model to ask for the forms: the main one, the fast one if that is slow, or None."""
+        models = self._runtime.roles.choice_models
+        return next((model for model in models if not self._is_slow(model)), None)
+
+    def _without_question(self, preview: ToolAnswered) -> ToolAnswered:
+        return replace(preview, intake_slow_model=self._runtime.roles.main.info.label)
+
+    def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
+        call_ids = tuple(output.preview.call_id for output in batch)
+        self._runtime.session.publish(IntakeProgress(phase, call_ids))
 
     async def _apply_forms(
         self,
@@ -156,7 +166,7 @@ class IntakeGate:
             case "preview":
                 return replace(held_output.preview, chosen="agent")
         started_at_ms = self._runtime.clock()
-        output = await self._extract(held_output, choice.instructions, deadline, bill)
+        output = await self._extract(held_output, choice.instructions, decision, deadline, bill)
         if output.form != "compact":
             late = output.chosen == "timeout"
             note = extract_note(choice.instructions, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
@@ -172,7 +182,12 @@ class IntakeGate:
         return replace(preview, text=preview.text + note, tokens=tokens)
 
     async def _extract(
-        self, held_output: HeldOutput, instructions: str, deadline: float, bill: CallBill
+        self,
+        held_output: HeldOutput,
+        instructions: str,
+        decision: FormDecision,
+        deadline: float,
+        bill: CallBill,
     ) -> ToolAnswered:
         """Return the extract, or the preview with the reason why there is none."""
         source = OutputSource.from_answer(
@@ -180,13 +195,15 @@ class IntakeGate:
         )
         try:
             async with asyncio.timeout_at(deadline):
-                extract = await self._extractor.extract(source, instructions, bill)
+                extract = await self._extractor.extract(source, instructions, bill, self._is_slow)
         except TimeoutError:
-            return replace(
-                held_output.preview,
-                chosen="timeout",
-                intake_note=text("The extract wasn't ready in time."),
-            )
+            deadline_s = self._runtime.policy.intake_deadline_s
+            took_most = decision.duration_ms * 2 > deadline_s * 1_000
+            slow_model = decision.model if took_most else bill.model or decision.model
+            self._slow_models.add(slow_model, deadline_s)
+            late = text("The extract wasn't ready within {seconds} s.", seconds=deadline_s)
+            note = join_sentences(late, not_asked_again(slow_model))
+            return replace(held_output.preview, chosen="timeout", intake_note=note)
         except HelixError as error:
             note = join_sentences(error.what, error.why, error.details, error.fix)
             return replace(held_output.preview, intake_note=note)

@@ -115,10 +115,13 @@ async def _stream_limited(model: Model, request: ModelRequest) -> AsyncGenerator
 
 
 class CallBill:
-    """Adds up what several calls spent, those too that failed or were canceled; `spent` is the total."""
+    """Adds up what several calls spent, those too that failed or were canceled; `spent` is the total.
+
+    `model` is the label of the model that was called last.
+    """
 
     def __init__(self, counter: TokenCounter) -> None:
-        self._counter, self.spent = counter, Spending()
+        self._counter, self.spent, self.model = counter, Spending(), ""
 
     async def add(self, meter: CallMeter, request: ModelRequest) -> None:
         """Add what a call with that request spent."""
@@ -141,7 +144,7 @@ async def complete(
     `tokens` are those of the request (0: not counted yet), of which the provider should have `cached_tokens`.
     Raises ModelError, also for an empty answer.
     """
-    meter = CallMeter(model.info, tokens, cached_tokens)
+    meter, bill.model = CallMeter(model.info, tokens, cached_tokens), model.info.label
     try:
         async with aclosing(stream_with_retry_limit(model, request, meter)) as items:
             async for item in items:

@@ -86,6 +86,9 @@ class RunSettings:
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
         """Return policy, frame and models; the same objects until one changes, so measurements stay valid."""
         assert self._frame is not None  # set before the first conversation opens
+        info = self.roles.main.info
+        if info is not self._frame.info and info != self._frame.info:  # an error showed a smaller window
+            self._frame = msgspec.structs.replace(self._frame, info=info)
         ratio = self._ratios.get(self._frame.info.label, 1.0)
         if ratio != self._frame.ratio:
             self._frame = msgspec.structs.replace(self._frame, ratio=ratio)

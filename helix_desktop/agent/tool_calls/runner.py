@@ -43,7 +43,9 @@ CRASHED = (
     "no exit code: the app stopped before this call ended. It may or may not have taken effect: check before "
     "repeating it. This is the end of its output until then."
 )
-_LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
+LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
+"""Kinds of tools that only look at files."""
+
 log = logging.getLogger(__name__)
 
 
@@ -147,7 +149,7 @@ class ToolRunner:
             own.is_settled.set()
         if ask is None or isinstance(ask, ToolResult):
             own.is_asked.set()
-        if ask is None and earlier and tool_kind(call.name) in _LOOKUPS:
+        if ask is None and earlier and tool_kind(call.name) in LOOKUPS:
             await _settled(earlier)
             ask = await self._user_ask(call)  # where a link leads, they may have changed
         if isinstance(ask, ToolResult):

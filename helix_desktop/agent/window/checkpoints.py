@@ -39,7 +39,7 @@ class Checkpoints:
         """`may_start` is asked before one is begun."""
         self._runtime, self._job, self._may_start, self._stays_open = runtime, job, may_start, stays_open
         self._compactor = Compactor(runtime, is_published=False)
-        self._idle_wait: asyncio.Task[None] | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._failed_at_ms = 0
         self._is_ending = False
@@ -76,12 +76,15 @@ class Checkpoints:
         if not self._stays_open:
             return
         self.start_due()
-        if self._idle_wait is not None:
-            self._idle_wait.cancel()
-        self._idle_wait = self._runtime.scope.start(self._when_idle(), f"idle {self._runtime.session.id}")
+        self.stop_waiting()
+        self._idle_timer = asyncio.get_running_loop().call_later(self.idle_s, self._on_idle)
 
-    async def _when_idle(self) -> None:
-        await asyncio.sleep(self.idle_s)
+    def stop_waiting(self) -> None:
+        """Begin none when the session is idle: it is closed."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+
+    def _on_idle(self) -> None:
         if not self._runtime.transcript.turn_open:
             self.start_due(is_idle=True)
 

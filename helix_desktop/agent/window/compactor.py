@@ -15,6 +15,7 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.mode_notes import newest_mode_note
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
@@ -347,7 +348,12 @@ class Compactor:
                 return _doubtful(result, rejection, parse_handover(rejection.text, sources))
             if rejection is not None and not last_try:
                 raise rejection
-        sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
+        sections = await asyncio.to_thread(
+            extractive_handover,
+            source_input.fresh,
+            source_input.previous,
+            self._runtime.transcript.reverted_files.by_path,
+        )
         return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
 
     async def _ask_models(
@@ -398,6 +404,7 @@ class Compactor:
         """Return the event without what is known only on recording: its index, and the usage after it."""
         policy, cut, checkpoint = self._runtime.policy, source_input.cut, source_input.unchanged_checkpoint
         facts = await asyncio.to_thread(covered_facts, source_input.covered)
+        facts.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
         event = HandoverMade(
             upto=cut.upto,
             kept=cut.kept_seq,
@@ -438,13 +445,22 @@ class Compactor:
         indexed_event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
         await self._runtime.session.record_decided(lambda: self._events_to_record(indexed_event), [content])
 
+    def _without_replaced(self, event: HandoverMade) -> tuple[Transcript, tuple[int, ...]]:
+        transcript = self._runtime.transcript
+        return without_handover(transcript) if event.replaces else (transcript, ())
+
+    def takes_place_of_same(self, event: HandoverMade) -> bool:
+        """Return True if a handover still updates and replaces what it was written for."""
+        base, replaces = self._without_replaced(event)
+        current = base.window.handover
+        return (current[0] if current else 0) == event.former and replaces == event.replaces
+
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the events to record. Raises CompactionRefused if outdated, or if too little is freed."""
         transcript = self._runtime.transcript
         policy, frame = self._runtime.policy, self._runtime.frame
-        base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
-        current = base.window.handover
-        if (current[0] if current else 0) != event.former or replaces != event.replaces:
+        base, _ = self._without_replaced(event)
+        if not self.takes_place_of_same(event):
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),
                 _text("The history changed in the meantime."),

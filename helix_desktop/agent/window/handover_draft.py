@@ -58,6 +58,22 @@ class HandoverDraft(msgspec.Struct, frozen=True):
         return self.event.fallback
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDraft:
+    """A draft that the user left, with the `text` as they changed it; its cost is recorded.
+
+    It can be used while the messages `seqs` are what it covers, with none else excluded, in place of the same
+    handovers.
+    """
+
+    draft: HandoverDraft
+    text: str
+    rerun_seq: int
+    is_whole: bool
+    seqs: tuple[int, ...]
+    excluded: frozenset[int]
+
+
 class CountedPart(NamedTuple):
     """A part of the message that a handover is sent as, and its tokens by our count."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, Update
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.compactor import Compactor
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.handover_draft import HandoverDraft, KeptDraft
 from helix_desktop.agent.window.handover_revisions import HandoverRevisions
 from helix_desktop.agent.window.handover_scopes import (
     HandoverScope,
@@ -19,6 +21,7 @@ from helix_desktop.agent.window.handover_scopes import (
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import covered_messages
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
@@ -43,6 +46,7 @@ class Handovers:
         self.whole_session = WholeSessionScope(runtime, rewriter, compactor)
         self.revisions = HandoverRevisions(runtime, compactor)
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
+        self._kept: KeptDraft | None = None
         self._is_due = False  # True while what is written started at the threshold
         runtime.session.listen(self._on_update)
 
@@ -186,6 +190,34 @@ class Handovers:
     async def discard(self, draft: HandoverDraft) -> None:
         """Record what a draft cost that is not used. Raises StoreError."""
         await self._compactor.unused.record(spending_of(draft.event))
+
+    async def keep(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
+        """Keep a draft that the user leaves, until the context that it covers changes. Raises StoreError.
+
+        What it cost is recorded: should it be used later, it is paid for already.
+        """
+        event = msgspec.structs.replace(draft.event, spent=0, cost=0.0, estimated=False, unpriced=0)
+        paid = msgspec.structs.replace(draft, event=event)
+        self._kept = KeptDraft(paid, text, rerun_seq, is_whole, *self._covered(draft))
+        await self.discard(draft)
+
+    def forget_kept(self) -> None:
+        """Keep no draft any more: another one was written."""
+        self._kept = None
+
+    def kept_draft(self, rerun_seq: int, is_whole_possible: bool) -> KeptDraft | None:
+        """Return the draft that was kept of this handover, None if its context is another now."""
+        kept = self._kept
+        if kept is None or kept.rerun_seq != rerun_seq or (kept.is_whole and not is_whole_possible):
+            return None
+        is_current = (kept.seqs, kept.excluded) == self._covered(kept.draft)
+        return kept if is_current and self._compactor.takes_place_of_same(kept.draft.event) else None
+
+    def _covered(self, draft: HandoverDraft) -> tuple[tuple[int, ...], frozenset[int]]:
+        transcript = self._runtime.transcript
+        items = covered_messages(transcript, draft.cut.upto, draft.cut.kept_seq)
+        excluded = frozenset(seq for seq in transcript.rewrites.excluded if seq <= draft.cut.upto)
+        return tuple(item.seq for item in items), excluded
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""

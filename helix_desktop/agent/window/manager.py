@@ -57,13 +57,13 @@ class ContextManager:
         observation_job = BackgroundJob(runtime, "observations", approvals)
         self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
         self.observations = Observations(runtime, self.rewriter, observer, observation_job)
+        self.summary_wait = SummaryWait(runtime)
         checkpoint_job = BackgroundJob(runtime, "checkpoint", approvals)
         self.checkpoints = Checkpoints(
             runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
         self.handovers.wait_for_checkpoint = self.checkpoints.wait
-        self.summary_wait = SummaryWait(runtime)
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
         self._validator = request_validation.RequestValidator()
 
@@ -134,9 +134,10 @@ class ContextManager:
         why_no_model = await self.observations.wait_for_room(self.summary_wait)
         if await self._ladder.free(limit):
             return first
+        handover = transcript.window.handover
         if not why_no_model:
             why_no_model = await self.handovers.wait_for_room(self.summary_wait)
-        if not why_no_model:
+        if transcript.window.handover != handover:  # a model wrote it: it stays, whatever the server says
             first = transcript.last_seq + 1
         if not await self._ladder.free(limit):
             await self._ladder.finish(limit, floor, why_no_model)

@@ -212,7 +212,10 @@ class Observer:
             )
         else:
             observations = await asyncio.to_thread(
-                observation_task.extract_observations, source_input.items, source_input.standing
+                observation_task.extract_observations,
+                source_input.items,
+                source_input.standing,
+                self._runtime.transcript.reverted_files.by_path,
             )
         return msgspec.structs.replace(failed, value=observations, model=NO_MODEL, is_demo=False)
 
@@ -231,6 +234,7 @@ class Observer:
             facts, over = observation_task.leave_out_known(facts, source_input.standing, over)
         quoted = observation_task.verbatim_seqs(source_input.items, quote_budget)
         covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
+        covered.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]

@@ -69,7 +69,7 @@ def _values(text: str) -> dict[str, msgspec.Raw] | None:
     try:
         values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         msgspec.json.decode(text)  # what is kept verbatim must be JSON that servers can read
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
     outside_bytes = len(text.encode()) - sum(len(bytes(value)) for value in values.values())
     return values if outside_bytes <= MIN_CHARS else None  # else a key came twice, or is itself large

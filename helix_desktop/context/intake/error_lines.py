@@ -6,6 +6,7 @@ A word in a name is no report: a passed test called `test_error_handling`, a pac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -21,6 +22,7 @@ _WORDS = (
     *("err", "fail", "exception", "fatal", "traceback", "panic", "denied", "not found", "exit "),
     *("warn", "undefined reference", "xpass", "short test summary", "passed", "✕", "✗", "✘", "✖", "×", "●"),
 )
+_SAME_DIGITS = str.maketrans("23456789", "1" * 8)  # not of 0, which may say that there are none
 _PYTEST_ERROR = "E   "
 _PLACE = re.compile(r"[^\s:]+:\d+:\d+: (?!note)\S")
 _PASSED_START = re.compile(
@@ -93,11 +95,20 @@ class ErrorFinder:
 
     def __init__(self) -> None:
         self._by_shape: dict[str, ErrorMatch | None] = {}
+        self._by_digits: dict[str, ErrorMatch | None] = {}  # one shape for each number of digits
 
     def find(self, line: str) -> ErrorMatch | None:
         """Return what a line reports, as `find_error` does; its index may be that of a line alike."""
         if len(line) > _MAX_TEST_LINE:
             return find_error(line)
+        key = line.translate(_SAME_DIGITS)
+        if key not in self._by_digits:
+            if len(self._by_digits) >= _MAX_SHAPES:
+                self._by_digits.clear()
+            self._by_digits[key] = self._find(line)
+        return self._by_digits[key]
+
+    def _find(self, line: str) -> ErrorMatch | None:
         if not _has_word(line):
             return _place_in_file(line)
         shape = _NUMBER.sub("#", line)
@@ -106,6 +117,42 @@ class ErrorFinder:
                 self._by_shape.clear()
             self._by_shape[shape] = _judge(line)
         return self._by_shape[shape]
+
+
+def lines_worth_reading(lines: Sequence[str], most: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their places; of more than `most` the first and last, and those with a word.
+
+    The words are looked for in all of the text at once: line by line, 30 MB of short lines take minutes.
+    """
+    if len(lines) <= most:
+        yield from enumerate(lines)
+        return
+    side = most // 4
+    yield from enumerate(lines[:side])
+    middle = "\n".join(lines[side:-side]).lower()
+    place = position = 0
+    for start in _word_places(middle, most):
+        if start < position:
+            continue  # in a line that was yielded
+        place += middle.count("\n", position, start)
+        yield side + place, lines[side + place]
+        position = middle.find("\n", start) + 1
+        if not position:
+            break
+        place += 1
+    yield from ((len(lines) - back, lines[-back]) for back in range(side, 0, -1))
+
+
+def _word_places(text: str, most: int) -> list[int]:
+    """Return where the words stand in a text in lower case, in order; of each the first ones."""
+    places: list[int] = []
+    for word in _WORDS:
+        start, count = text.find(word), 0
+        while start >= 0 and count < most:
+            places.append(start)
+            count += 1
+            start = text.find(word, start + 1)
+    return sorted(places)
 
 
 def _place_in_file(line: str) -> ErrorMatch | None:

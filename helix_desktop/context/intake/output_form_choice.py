@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Any
 
 import msgspec
@@ -15,9 +14,6 @@ from helix_desktop.domain.unicode_safety import escape_hidden
 
 OPENING = "[How to keep large outputs]"
 INSTRUCTIONS_CAP = 1_000  # characters of the instructions for a compact form
-MEASURED_ANSWERS = 5  # newest answers of a model that say how fast it is
-_SLOW_FACTOR = 2  # answers that a choice may take: one to the question, one that extracts
-_MAX_EXTENSION = 6  # times the policy's deadline that a slow model gets at most
 _NAME_CAP = 80  # characters of a name that is quoted
 _OPTION_LINE = re.compile(r"(?:- |<number>: )(compact|preview|full)\b")
 _CHOICE = re.compile(
@@ -67,17 +63,6 @@ def offer_full_form(extras: Sequence[int], max_tokens: int) -> tuple[bool, ...]:
         max_tokens -= extras[index]
         offered[index] = True
     return tuple(offered)
-
-
-def choice_deadline(deadline_s: int, answer_times_ms: Sequence[int]) -> int:
-    """Return the seconds in which forms are chosen and extracts written: the policy's, more for a slow model.
-
-    `answer_times_ms` are the durations of the model's newest answers in this session.
-    """
-    if not answer_times_ms:
-        return deadline_s
-    needed_s = round(_SLOW_FACTOR * median(answer_times_ms) / 1_000)
-    return max(deadline_s, min(needed_s, _MAX_EXTENSION * deadline_s))
 
 
 def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:

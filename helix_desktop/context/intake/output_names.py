@@ -15,6 +15,11 @@ _FIRST_DIGITS = 8  # of a UUID, before its first hyphen: patterns that begin wit
 _UUID = re.compile(r"-(?<=[0-9a-f]{8}-)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])")
 _BLOBS = re.compile(r"^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})", re.MULTILINE)  # of a file in a diff
 _FIELD = re.compile(r"=([0-9a-f]{12,})(?![\w-])")
+_MAX_ALIKE = 8  # names that differ in numbers only: more are one series
+_DIGITS = re.compile(r"\d+")
+_TERMINAL_ESCAPE = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
+_QUOTED_ESCAPE = re.compile(r"\\(?:(?:x1b|033|e)\[[\d;?]*[A-Za-z]|[nrt](?=[A-Z\\]))")
+_FRAGMENT = re.compile(r"(?=\w*[A-Z])\d\w*")  # a number with a letter, as in an address or a serial number
 _OPENING = "[Names in the part not shown: "
 
 
@@ -24,13 +29,15 @@ def insert_names(preview: str, text: str, max_tokens: int) -> str:
     As recorded agents go on, these lines hold 80 % of the names that their next 20 calls take from a large
     output; head and tail alone hold 21 %.
     """
-    visible = count_identifiers(preview)
+    visible = count_identifiers(_without_escapes(preview))
     chars_left = max_tokens * _CHARS_PER_TOKEN - len(_OPENING)
     names: list[str] = []
-    counts = count_identifiers(text[:MAX_IDENTIFIED_CHARS])
-    for single in _single_ids(text[:MAX_IDENTIFIED_CHARS]):
+    part = _without_escapes(text[:MAX_IDENTIFIED_CHARS])
+    counts = count_identifiers(part)
+    for single in _single_ids(part):
         if counts[single] == 1:
             del counts[single]
+    counts = _with_series(counts, visible)
     for name in sorted(counts, key=lambda name: (len(name) + _NAME_OVERHEAD) / log1p(counts[name])):
         if name not in visible and len(name) < chars_left:
             chars_left -= len(name) + 1
@@ -50,11 +57,36 @@ def names_in_output(text: str, max_names: int) -> tuple[str, ...]:
 
     Without ids that occur once.
     """
-    part = text[:MAX_IDENTIFIED_CHARS]
+    part = _without_escapes(text[:MAX_IDENTIFIED_CHARS])
     if not (singles := _single_ids(part)):
         return identifiers_in(part)[:max_names]
     counts = count_identifiers(part)
     return tuple(islice((name for name in counts if counts[name] > 1 or name not in singles), max_names))
+
+
+def _without_escapes(text: str) -> str:
+    """Return a text without escape sequences: their last letter would be the first of the next word."""
+    text = _TERMINAL_ESCAPE.sub(" ", text)
+    return _QUOTED_ESCAPE.sub(" ", text)
+
+
+def _with_series(counts: Counter[str], visible: Counter[str]) -> Counter[str]:
+    """Return the names with their counts: many that differ in numbers only as one, without fragments.
+
+    A series that is in sight needs no name.
+    """
+    series: dict[str, list[str]] = {}
+    for name in counts:
+        if _FRAGMENT.fullmatch(name) is None:
+            series.setdefault(_DIGITS.sub("#", name), []).append(name)
+    shown_shapes = {_DIGITS.sub("#", name) for name in visible}
+    result: Counter[str] = Counter()
+    for shape, names in series.items():
+        if len(names) <= _MAX_ALIKE:
+            result.update({name: counts[name] for name in names})
+        elif shape not in shown_shapes:
+            result[f"{names[0]} [{len(names)} like this]"] = sum(counts[name] for name in names)
+    return result
 
 
 def _single_ids(text: str) -> set[str]:

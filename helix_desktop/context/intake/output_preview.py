@@ -8,12 +8,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from helix_desktop.context.intake.error_lines import MENTION, REPORT, ErrorFinder
+from helix_desktop.context.intake.error_lines import MENTION, REPORT, ErrorFinder, lines_worth_reading
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
 _HEAD_SHARE, _TAIL_SHARE = 0.35, 0.25  # the rest, at most, is for error lines
+_SHORT_HEAD_SHARE, _SHORT_TAIL_SHARE = 0.15, 0.12  # where that has no room for the few errors
+_FEW_ERRORS = 30  # lines that report an error: each is shown if there is room, also of one shape
+_REPEAT = REPORT + 0.5  # rank of one whose shape is shown
 _MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
 _LEAST_KEPT = 0.5  # of a head or tail in whole lines: less, and some of the line that its end cuts stays
 _CUT_LINE_CHARS = 120  # characters of that line
@@ -38,7 +41,7 @@ class _ErrorLine(msgspec.Struct, frozen=True):
 
     number: int
     text: str
-    rank: int
+    rank: float
 
 
 def preview_output(
@@ -64,28 +67,39 @@ def preview_output(
 
 
 def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int) -> str:
-    tail = _drop_cut_line(text[-int(max_chars * _TAIL_SHARE) :], from_end=True)
+    head, tail, error_lines, is_complete = _parts(text, max_chars, _HEAD_SHARE, _TAIL_SHARE, lines_before)
+    if not is_complete:
+        shares = _SHORT_HEAD_SHARE, _SHORT_TAIL_SHARE
+        head, tail, error_lines, _ = _parts(text, max_chars, *shares, lines_before)
     end = len(text) - len(tail)
-    head = _drop_cut_line(text[: int(max_chars * _HEAD_SHARE)], from_end=False)
     chars_left = max_chars - len(head) - len(tail)
-    error_lines = _select_lines(
-        list(_error_lines(text, len(head), end, min(_LINE_CAP, chars_left), lines_before)),
-        chars_left,
-        int(max_chars * _MENTION_SHARE),
-    )
     chars_left -= sum(len(line) + 1 for line in error_lines.values())
     longer = _drop_cut_line(
         text[: len(head) + chars_left], from_end=False
     )  # what nothing told of goes to the head
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
-    lines = [line for number, line in error_lines.items() if number >= first]
-    gap = _gap_text(text, len(head), end, bool(lines), lines_before)
+    shown = [line for number, line in error_lines.items() if number >= first]
+    gap = _gap_text(text, len(head), end, bool(shown), lines_before)
     cut = "…" if "\n" in text[len(head) : end] and text[end - 1] != "\n" else ""
-    preview = "\n".join(part for part in (head, gap, *lines, cut + tail) if part)
+    preview = "\n".join(part for part in (head, gap, *shown, cut + tail) if part)
     if exit_code is not None and f"exit code {exit_code}" not in preview:
         preview = f"exit code {exit_code}\n{preview}"
     return f"{preview}\n{marker} the whole output"
+
+
+def _parts(
+    text: str, max_chars: int, head_share: float, tail_share: float, lines_before: int
+) -> tuple[str, str, dict[int, str], bool]:
+    """Return head, tail, the error lines between them, and whether no repeated one is missing."""
+    tail = _drop_cut_line(text[-int(max_chars * tail_share) :], from_end=True)
+    head = _drop_cut_line(text[: int(max_chars * head_share)], from_end=False)
+    chars_left = max_chars - len(head) - len(tail)
+    cap = min(_LINE_CAP, chars_left)
+    lines = list(_error_lines(text, len(head), len(text) - len(tail), cap, lines_before))
+    error_lines = _select_lines(lines, chars_left, int(max_chars * _MENTION_SHARE))
+    is_complete = all(line.number in error_lines for line in lines if line.rank == _REPEAT)
+    return head, tail, error_lines, is_complete
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
@@ -135,18 +149,25 @@ class _DiffLines:
         return line.startswith(_DIFF_HEADER)
 
 
+_READ_LINES = 100_000
+"""Lines that are read one by one; of more only those with a word that matters, and the first and last."""
+
+
 def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
 
-    Of a shape with several lines the first says how many there are.
+    Of a shape with several lines the first says how many there are. Where few lines in all report an error,
+    each of them comes.
     """
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: Counter[str] = Counter()
     firsts: dict[str, _ErrorLine] = {}
+    repeats: list[_ErrorLine] = []
+    reports = 0
     finder, last = ErrorFinder(), None
     lines = text[start:end].split("\n")
     diff = _DiffLines()
-    for place, line in enumerate(lines):
+    for place, line in lines_worth_reading(lines, _READ_LINES):
         if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
             diff.begin_file()
             yield _ErrorLine(number + place, f"diff of {file[1][:cap]}", REPORT)
@@ -159,6 +180,9 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             shapes[shape] += 1
+            reports += match.rank < MENTION
+            if shape in firsts and match.rank < MENTION and len(repeats) < _FEW_ERRORS:
+                repeats.append(msgspec.structs.replace(error_line, rank=_REPEAT))
             if shape not in firsts:
                 firsts[shape] = error_line
                 if match.rank == REPORT and (frame := _frame_at(lines, place)):
@@ -166,6 +190,8 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
     for shape, first in firsts.items():
         count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
         yield msgspec.structs.replace(first, text=f"{first.text}{count}")
+    if reports <= _FEW_ERRORS:
+        yield from repeats
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
 
@@ -202,7 +228,8 @@ def _select_lines(error_lines: list[_ErrorLine], max_chars: int, mention_chars: 
     lines: dict[int, str] = {}
     used = 0
     for error_line in sorted(error_lines, key=lambda error_line: (error_line.rank, error_line.number)):
-        line = f"{error_line.number}: {error_line.text}"
+        number, text = error_line.number, error_line.text
+        line = text if text.startswith(f"{number}:") else f"{number}: {text}"  # as tools number lines
         limit = mention_chars if error_line.rank == MENTION else max_chars
         if error_line.number not in lines and used + len(line) < limit:
             lines[error_line.number] = line

@@ -10,6 +10,7 @@ from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _MAX_NAMED = 20
+_READ_AGAIN = "Read a file again before you rely on it."
 
 
 class FileUpdate(msgspec.Struct, frozen=True):
@@ -45,7 +46,12 @@ def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequen
         f"set {_listed(rewound)} back to an earlier state" if rewound else "",
     ]
     text = ", and ".join(filter(None, parts))
-    return f"[The user {text}. Read a file again before you rely on it.]" if text else ""
+    return f"[The user {text}. {_READ_AGAIN}]" if text else ""
+
+
+def revert_lines(note: str) -> list[str]:
+    """Return what the note of a user's message says of reverts."""
+    return [line for line in note.splitlines() if line.endswith(_READ_AGAIN + "]")]
 
 
 def refused_edit(files: Sequence[ChangedFile], updates: Sequence[FileUpdate]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
 
@@ -16,8 +17,14 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.message_counts import MessageCounts
-from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.question import decision_text
 
+_ASKING_TOOLS = frozenset(
+    ("askuserquestion", "askuser", "askfollowupquestion", "askquestion", "requestuserinput", "elicit")
+)
+"""Names of tools that ask the user, without `_` and in lower case: of this agent, and of recorded ones."""
+_PAIR = re.compile(r'"((?:[^"\\]|\\.)+)"\s*=\s*"((?:[^"\\]|\\.)+)"')
+_MAX_CHARS = 2_000  # of an answer that has no pairs of question and reply
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
 
 
@@ -66,6 +73,20 @@ def word_tokens_of(event: MessageEvent) -> int:
             called = sum(len(call.name) + len(call.arguments) for call in calls)
             return tokens * len(text) // max(1, len(text) + called)
     return 0
+
+
+def user_decision(output: ToolAnswered) -> str | None:
+    """Return question and reply on one line, empty if it was skipped; None: the call asked nothing."""
+    if output.reply is not None:
+        return decision_text(output.target, output.reply)
+    if output.name.replace("_", "").replace("-", "").lower() not in _ASKING_TOOLS:
+        return None
+    if not output.ok or output.outcome != "ran":
+        return None
+    pairs = _PAIR.findall(output.text)
+    if pairs:
+        return " ".join("; ".join(f"{question} – {reply}" for question, reply in pairs).split())
+    return " ".join(f"{output.target} – {output.text[:_MAX_CHARS]}".split())
 
 
 def _with_message(counts: MessageCounts, event: MessageEvent) -> MessageCounts:
@@ -123,7 +144,7 @@ class MessageLog:
             case UserSpoke():
                 self.user_items.append(item)
                 self.user_words.append(item)
-            case ToolAnswered(reply=QuestionReply()):
+            case ToolAnswered() if user_decision(event) is not None:
                 self.user_words.append(item)
             case AssistantSpoke(usage=usage, estimate=estimate):
                 if usage and usage.input > 0 and estimate:  # some local servers report zeros

@@ -1,8 +1,8 @@
 """The changes of files in a session's log: in which turn, by which call, and what became of each.
 
 All of it follows from the logs and the lists of changes; nothing of it is stored. A branch has the captures
-of its parent up to its point. What was reverted in the one after that point is open in the other, whose log
-does not say it; a plan there finds the files as they were already, and has nothing to do.
+of its parent up to its point. What was reverted in the one after that point is reverted in the other, too:
+the files are the workspace's.
 """
 
 from __future__ import annotations
@@ -166,6 +166,31 @@ def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -
     logs = [own.captures, *(of_subagent(session_id, logged) for session_id, logged in subagents.items())]
     merged = heapq.merge(*logs, key=lambda capture: (capture.changes.at_ms, capture.changes.place))
     return tuple({capture.changes.capture_id: capture for capture in merged}.values())
+
+
+def with_reverts_of(
+    captures: Sequence[LoggedCapture], own: LoggedChanges, related: Iterable[LoggedChanges]
+) -> tuple[LoggedCapture, ...]:
+    """Return the captures of a session with the reverts of them that the logs of `related` branches have.
+
+    They stand where the session's log ends: what it had done by then is what they take back.
+    """
+    known = {capture.changes.capture_id for capture in captures}
+    found: dict[str, LoggedCapture] = {}
+    reverts = (capture for logged in related for capture in logged.captures if capture.changes.reverts)
+    for capture in sorted(reverts, key=lambda capture: capture.changes.at_ms):
+        changes = capture.changes
+        if changes.capture_id not in known and not known.isdisjoint(changes.reverts):
+            known.add(changes.capture_id)
+            end = own.end
+            at_end = replace(
+                changes, turn=end.turn, turn_seq=end.turn_seq, turn_title=end.turn_title, place=end.place
+            )
+            found[changes.capture_id] = replace(capture, changes=at_end)
+    if not found:
+        return tuple(captures)
+    by_time = heapq.merge(captures, found.values(), key=lambda capture: capture.changes.at_ms)
+    return tuple(by_time)
 
 
 def session_changes(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
+import msgspec
+
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.revert_direction import RevertDirections
@@ -12,6 +14,80 @@ from helix_desktop.domain.file_history.state import FileChange, FileState
 
 Place = tuple[str, str]
 """A path in a capture: its id, and the path."""
+
+
+class FileRevert(msgspec.Struct, frozen=True):
+    """The newest revert of what the agent changed in a file; `is_partial` if some of it still stands."""
+
+    seq: int
+    is_partial: bool = False
+
+
+class RevertedFiles:
+    """Which files of a session's log are reverted, from its events alone, for summaries.
+
+    What `RevertedChanges` says by contents is said here by what a revert names; of a part of a change it says
+    no more than that.
+    """
+
+    def __init__(self) -> None:
+        self._directions = RevertDirections()
+        self._events: dict[str, ChangesRecorded] = {}
+        self._standing: dict[str, set[str]] = {}  # by path, the captures of the agent that stand
+        self._newest: dict[str, FileRevert] = {}
+
+    def add(self, seq: int, event: ChangesRecorded) -> None:
+        """Add the next capture."""
+        if event.capture in self._events:
+            return
+        self._events[event.capture] = event
+        is_redo = self._directions.add(event.capture, event.source, event.scope, event.reverts)
+        for path in _paths_of(event):
+            standing = self._standing.setdefault(path, set())
+            if event.source in ("tool", "command"):
+                standing.add(event.capture)
+            if event.source != "revert":
+                continue
+            concerned = {capture for capture in event.reverts if path in self._paths(capture)}
+            again = set().union(*(self._agent_captures(capture) for capture in concerned))
+            if is_redo:
+                standing |= again
+                self._newest.pop(path, None)
+            elif event.scope == "hunk":
+                self._newest[path] = FileRevert(seq, is_partial=True)
+            else:
+                standing |= again - concerned if event.scope == "rewind" else set()
+                standing -= concerned
+                self._newest[path] = FileRevert(seq, is_partial=bool(standing))
+
+    @property
+    def by_path(self) -> Mapping[str, FileRevert]:
+        """Return the newest revert of each file that no redo followed."""
+        return self._newest
+
+    def fork(self) -> RevertedFiles:
+        """Return a copy to which further events can be added without changing this one."""
+        copy = RevertedFiles()
+        for event in self._events.values():
+            copy._directions.add(event.capture, event.source, event.scope, event.reverts)
+        copy._events, copy._newest = dict(self._events), dict(self._newest)
+        copy._standing = {path: set(captures) for path, captures in self._standing.items()}
+        return copy
+
+    def _paths(self, capture: str) -> tuple[str, ...]:
+        event = self._events.get(capture)
+        return _paths_of(event) if event is not None else ()
+
+    def _agent_captures(self, capture: str) -> Set[str]:
+        """Return the capture if it is the agent's; of a revert those that it took back."""
+        event = self._events.get(capture)
+        if event is None or event.source != "revert":
+            return {capture}
+        return frozenset().union(*map(self._agent_captures, event.reverts))
+
+
+def _paths_of(event: ChangesRecorded) -> tuple[str, ...]:
+    return event.paths or ((event.first_path,) if event.first_path else ())
 
 
 class RevertedChanges:

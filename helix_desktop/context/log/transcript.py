@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.forks import forked
 from helix_desktop.context.log.message_log import MessageLog
 from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
+from helix_desktop.context.log.reverted_changes import RevertedFiles
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
@@ -88,6 +89,7 @@ class Transcript:
         self._delegated_spending = Spending()  # what ended subagents spent, in sessions of their own
         self.opening_seq = 0  # the event of `opening`; 0: it was not told yet
         self._opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
+        self._planned_opening: tuple[StandingText, ...] | None = None  # of no event: what it would be now
         self.mode: PermissionMode = "ask"
         self._announced_mode: PermissionMode = "ask"
         self._mode_note_seq = 0  # the message whose note announced it; 0: no note did
@@ -110,7 +112,9 @@ class Transcript:
         self.queued_messages: dict[int, MessageQueued] = {}
         self.subagent_sessions: dict[str, str] = {}  # the sessions of subagents by the calls that began them
         self.captures: dict[str, int] = {}  # captures of changed files by id, each in which event
-        self.spending = Spending()
+        self.reverted_files = RevertedFiles()
+        # Whether the newest call was of the demo model: events that do not say it are as that one.
+        self.spending, self._is_demo = Spending(), False
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
         self.staleness = Staleness()
@@ -134,7 +138,9 @@ class Transcript:
         if recorded.seq != self.last_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
         self.last_seq, self.last_event_at_ms = recorded.seq, recorded.at
-        self.spending += spending_of(recorded.event)
+        spent = spending_of(recorded.event)
+        self._is_demo = getattr(recorded.event, "demo", self._is_demo)
+        self.spending += replace(spent, demo=spent.tokens, unpriced=0) if self._is_demo else spent
         self._delegated_spending += delegated_spending(recorded.event)
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
@@ -151,8 +157,9 @@ class Transcript:
                 self._apply_standing_texts(recorded.seq, event)
             case FilesChanged() as changed:
                 self.staleness.apply(recorded.seq, changed)
-            case ChangesRecorded(capture=capture_id):
+            case ChangesRecorded(capture=capture_id) as changes:
                 self.captures[capture_id] = recorded.seq
+                self.reverted_files.add(recorded.seq, changes)
             case HoldSet(on=on):
                 self.on_hold = on
             case _:
@@ -213,7 +220,7 @@ class Transcript:
 
     def _apply_standing_texts(self, seq: int, event: OpeningGiven | InstructionsAdded) -> None:
         if isinstance(event, OpeningGiven):
-            self.opening_seq, self._opening = seq, event.texts
+            self.opening_seq, self._opening, self._planned_opening = seq, event.texts, None
             return
         added = AddedInstructions(seq, event)
         self.window.add_instructions(added)
@@ -365,7 +372,7 @@ class Transcript:
         fork = forked(self)
         fork.messages, fork.rewrites = self.messages.fork(), self.rewrites.fork()
         fork.window = self.window.fork(fork.messages, fork.rewrites)
-        fork.staleness = self.staleness.fork()
+        fork.staleness, fork.reverted_files = self.staleness.fork(), self.reverted_files.fork()
         return fork
 
     @property
@@ -426,9 +433,14 @@ class Transcript:
 
     @property
     def opening(self) -> tuple[StandingText, ...] | None:
-        """Return what is told at the session's start, as it is sent; None: it was not told yet."""
+        """Return what is told at the session's start, as it is sent.
+
+        Before the first message it is what that would be sent with, as planned; None: not known yet.
+        """
         excluded = self.rewrites.excluded_texts
-        if self._opening is None or not excluded:
+        if self._opening is None:
+            return self._planned_opening
+        if not excluded:
             return self._opening
         return tuple(
             replace(text, text=excluded[part].text, tokens=excluded[part].tokens)
@@ -436,6 +448,13 @@ class Transcript:
             else text
             for part, text in enumerate(self._opening, 1)
         )
+
+    def plan_opening(self, texts: tuple[StandingText, ...]) -> bool:
+        """Take what the first message would be sent with, as long as none was; return True if that is new."""
+        if self.opening_seq or self.messages.turns or texts == self._planned_opening:
+            return False
+        self._planned_opening = texts
+        return True
 
     @property
     def written_handovers(self) -> dict[int, HandoverMade]:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from helix_desktop.context.intake.error_lines import find_error
+from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
@@ -28,7 +29,7 @@ from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command_use import is_test_command
-from helix_desktop.domain.question import QuestionReply, decision_text
+from helix_desktop.domain.question import decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
@@ -85,7 +86,7 @@ def render_fold_note(
     Of the present `todo_list`, if it is in one of the messages, what is left to do stands at the end.
     """
     lines = [*note_lines(items), *_todo_lines(todo_list), *_mode_lines(items)]
-    return "\n".join([_header("Earlier steps", index, entries, digits), *lines])
+    return "\n".join([_header("Earlier steps", index, entries, digits, items), *lines])
 
 
 def render_condensed_note(
@@ -109,7 +110,7 @@ def render_condensed_note(
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
-    header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
+    header = _header("Earlier steps, in brief", index, entries, policy.handle_digits, items)
     ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]
     parts = [header, *(line for _, line in sorted(lines.items())), *ends]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
@@ -128,8 +129,8 @@ def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) 
     """Return what the user wrote and replied to questions, in lines by their seqs."""
     lines = _user_lines(items, user_tokens, cut_tokens)
     for item in items:
-        if isinstance(item.event, ToolAnswered) and item.event.reply is not None:
-            lines[item.seq] = _reply_line(item.event, item.event.reply)
+        if isinstance(item.event, ToolAnswered) and (decision := user_decision(item.event)) is not None:
+            lines[item.seq] = _reply_line(item.event, decision)
     return lines
 
 
@@ -193,8 +194,11 @@ def render_truncation_note(
     return "\n".join([header, *(line for _, line in sorted(lines.items())), *ends])
 
 
-def _header(what: str, index: str, entries: int, digits: int) -> str:
-    return f"{TITLE} {what}, for reference; {pluralize(entries, 'output')} in {bare_marker(index, digits)}"
+def _header(what: str, index: str, entries: int, digits: int, items: Sequence[LogItem] = ()) -> str:
+    """Return the first line of a note: what it stands for, and which entries its index covers."""
+    covers = f", covers e{items[0].seq}-e{items[-1].seq}" if items else ""
+    outputs = pluralize(entries, "output")
+    return f"{TITLE} {what}, for reference; {outputs} in {bare_marker(index, digits)}{covers}"
 
 
 def note_lines(items: Iterable[LogItem]) -> list[str]:
@@ -209,8 +213,8 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
                 text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
                 text_line = _quote_lookalikes(text)
-            case ToolAnswered(reply=QuestionReply() as reply) as output:
-                text_line = _reply_line(output, reply)
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                text_line = _reply_line(output, decision)
             case ToolAnswered() as output:
                 phrase = _call_phrase(output, paths)
                 done.append(_Call(item.seq, " ".join(output.name.split()), phrase, _has_more(output, phrase)))
@@ -223,10 +227,12 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
     return lines + _call_lines(done)
 
 
-def _reply_line(output: ToolAnswered, reply: QuestionReply) -> str:
+def _reply_line(output: ToolAnswered, decision: str) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
     question = ellipsize(output.target, _TARGET_CAP)
-    return f"user: {decision_text(question, reply) or f'{question} – skipped'}"
+    if output.reply is not None:
+        decision = decision_text(question, output.reply)
+    return f"user: {decision or f'{question} – skipped'}"
 
 
 def _call_lines(calls: Sequence[_Call]) -> list[str]:

@@ -94,7 +94,11 @@ def sweep_now(
     """
     candidates = sweep.sweep_candidates(transcript, policy, protected_steps)
     candidates.sort(
-        key=lambda one: (one.seq in transcript.in_work, one.seq not in transcript.superseded, one.seq)
+        key=lambda candidate: (
+            candidate.seq in transcript.in_work,
+            candidate.seq not in transcript.superseded,
+            candidate.seq,
+        )
     )
     return _first_that_free(transcript, [candidate.seq for candidate in candidates], tokens)
 
@@ -110,13 +114,13 @@ def sweep_images(
 
 def _first_that_free(transcript: Transcript, seqs: list[int], tokens: int | None) -> SweepPlan | None:
     """Return the sweep of the first of these messages that free so many tokens together; None: of all."""
-    chosen, saved = list[int](), 0
+    masked, saved = list[int](), 0
     for seq in seqs:
         if tokens is not None and saved >= tokens:
             break
-        chosen.append(seq)
+        masked.append(seq)
         saved += sweep.tokens_saved(transcript, (seq,))
-    return SweepPlan(tuple(sorted(chosen)), saved) if chosen else None
+    return SweepPlan(tuple(sorted(masked)), saved) if masked else None
 
 
 def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: str, now_ms: int) -> bool:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import msgspec
 
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.command_lines import short_command, whole_command
 from helix_desktop.context.summaries.git_commits import GitCommits
@@ -206,6 +207,14 @@ class Ledger(msgspec.Struct):
                     file, digest=before.digest, content="before edits", stored_seq=before.stored_seq
                 )
 
+    def mark_reverted(self, reverts: Mapping[str, FileRevert]) -> None:
+        """Say of the files that the user reverted, by path, since they were changed or deleted."""
+        for path, file in self.files.items():
+            revert = reverts.get(path.removeprefix("./"))
+            if revert is not None and (file.has_changes or file.state == "deleted"):
+                revert = revert if revert.seq > file.seq else None
+                self.files[path] = msgspec.structs.replace(file, revert=revert)
+
     def entries(self) -> dict[str, Sequence[LedgerEntry]]:
         """Return all entries by kind, each newest first, the kinds in the order of the ledger."""
         files = [*reversed(self.files.values())]
@@ -213,12 +222,12 @@ class Ledger(msgspec.Struct):
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
         return {
             "commits": self.git.newest_first,
-            "changed": [use for use in files if use.is_changed],
+            "changed": [use for use in files if use.has_changes],
             "deleted": [use for use in files if use.state == "deleted"],
             "attached": [*reversed(self.attached.values())],
             "failed": sorted(failures, key=lambda failure: -failure.seq),
             "commands": [run for run in runs if run.ok],
-            "read": [use for use in files if not use.state and not use.is_changed],
+            "read": [use for use in files if not use.state and not use.has_changes],
         }
 
     def text(self, cap: int) -> str:

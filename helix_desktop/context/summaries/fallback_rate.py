@@ -27,6 +27,7 @@ class FallbackRate(msgspec.Struct, frozen=True):
     fallbacks: int = 0
     newest_reason: str = ""
     newest_at_ms: int = 0
+    newest_is_extract: bool = False
 
     def __add__(self, other: FallbackRate) -> FallbackRate:
         """Return both together."""
@@ -36,6 +37,7 @@ class FallbackRate(msgspec.Struct, frozen=True):
             self.fallbacks + other.fallbacks,
             newest.newest_reason,
             newest.newest_at_ms,
+            newest.newest_is_extract,
         )
 
     @property
@@ -67,11 +69,11 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
                 total += _counted(recorded, _text("Older messages were left out to make room."))
             case ToolAnswered(asked=asked, form=form, intake_note=note) if asked:
                 failed = "" if form == "compact" else _text("The model didn't write an extract.")
-                total += _counted(recorded, note or failed)
+                total += _counted(recorded, note or failed, is_extract=True)
             case FormChosen(form="compact", intake_note=note):
-                total += _counted(recorded, note)
+                total += _counted(recorded, note, is_extract=True)
     return total
 
 
-def _counted(recorded: RecordedEvent, reason: str = "") -> FallbackRate:
-    return FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
+def _counted(recorded: RecordedEvent, reason: str = "", is_extract: bool = False) -> FallbackRate:
+    return FallbackRate(1, 1, reason, recorded.at, is_extract) if reason else FallbackRate(1)

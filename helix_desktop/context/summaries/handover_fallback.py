@@ -8,8 +8,11 @@ the ledger lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 
+from helix_desktop.context.log.message_log import user_decision
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import (
@@ -23,7 +26,6 @@ from helix_desktop.context.summaries.newest_runs import newest_runs
 from helix_desktop.context.summaries.user_rules import preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
-from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.typed_text import typed_text
 
@@ -40,6 +42,9 @@ _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progre
 _FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
 """How a point of a list begins whose question is not there, or a sentence whose beginning is not."""
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
+
+
+_NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
 
 
 class HistoryExtract:
@@ -67,8 +72,8 @@ class HistoryExtract:
                 self._first_request = self._first_request or self._last_request
                 for preference in preferences_in(words):
                     self._add_preference(item.seq, preference)
-            case ToolAnswered(target=question, reply=QuestionReply() as reply):
-                if decision := decision_text(question, reply):
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                if decision:
                     self._add_preference(item.seq, decision)
             case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
                 self._todo = self._earlier_todo  # the tool refused the list
@@ -114,7 +119,9 @@ class HistoryExtract:
 
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
         """Return the six sections, updating the previous handover's."""
-        old = {section.title: section.bullets for section in previous.sections} if previous else {}
+        old: dict[str, Sequence[Bullet]] = (
+            {section.title: section.bullets for section in previous.sections} if previous else {}
+        )
         has_request = any(bullet.text.startswith(OPENING) for bullet in old.get("Project Background", ()))
         results = _newest([*_todo_bullets(self._todo, "done"), *self._results])
         first, last = self._first_request, self._last_request
@@ -127,7 +134,7 @@ class HistoryExtract:
             ],
             "Technical Details": _with_newer(self._details, self._findings[-_FINDINGS:]),
             "Completed Work": _newest([*_completed(self.ledger), *results, *_commits(self.ledger)]),
-            "Current Issues": _newest([*_issues(self.ledger), *self._open_points]),
+            "Current Issues": _newest([*_reverted(self.ledger), *_issues(self.ledger), *self._open_points]),
             "TODO Items": [
                 *([] if self._is_answered else request),
                 *_todo_bullets(self._todo, "in_progress", "pending"),
@@ -138,17 +145,29 @@ class HistoryExtract:
             "TODO Items",
             "Current Issues",
         }  # an old TODO is done or is asked again; the rest accumulates
+        over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
+        old = {
+            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
+        }
         return tuple(
             Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))
             for title in SECTIONS
         )
 
 
-def extractive_handover(items: Iterable[LogItem], previous: HandoverMade | None) -> tuple[Section, ...]:
-    """Return the six sections for these messages, updating the previous handover's."""
+def extractive_handover(
+    items: Iterable[LogItem],
+    previous: HandoverMade | None,
+    reverts: Mapping[str, FileRevert] = _NO_REVERTS,
+) -> tuple[Section, ...]:
+    """Return the six sections for these messages, updating the previous handover's.
+
+    `reverts` are the user's of what the agent changed in files, by path.
+    """
     extract = HistoryExtract()
     for item in items:
         extract.add(item)
+    extract.ledger.mark_reverted(reverts)
     return extract.sections(previous)
 
 
@@ -212,6 +231,16 @@ def _completed(ledger: Ledger) -> list[Bullet]:
         for run in passed[-_PER_SECTION:]
     ]
     return _newest(bullets)
+
+
+def _reverted(ledger: Ledger) -> list[Bullet]:
+    """Return what the user took back: a request that was done and is not wanted, or not like that."""
+    reverted = [use for use in ledger.files.values() if use.revert is not None]
+    return [
+        Bullet(f"{use.path}: the user reverted {'part of ' * use.revert.is_partial}the change", (use.seq,))
+        for use in reverted[-_PER_SECTION:]
+        if use.revert is not None
+    ]
 
 
 def _commits(ledger: Ledger) -> list[Bullet]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.rewrite_state import ExcludedCover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
@@ -50,6 +53,7 @@ class HandoverPreviewWriter:
         self._count = 0
         self._last: LogItem | None = None
         self._hidden: tuple[dict[int, Excluded], tuple[ExcludedCover, ...]] = ({}, ())
+        self._reverts: Mapping[str, FileRevert] = {}
 
     def write(self, transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
         """Return the preview, as it would be in a window of `window_size` tokens."""
@@ -57,12 +61,14 @@ class HandoverPreviewWriter:
         end = len(items)
         hidden = excluded, transcript.rewrites.excluded_covers
         is_shorter = self._count > end or (self._count and items[self._count - 1] is not self._last)
-        if is_shorter or hidden != self._hidden:
-            self._reset()  # a repeated step removed messages, or other ones are excluded
-            self._hidden = hidden
+        reverts = transcript.reverted_files.by_path
+        if is_shorter or hidden != self._hidden or reverts != self._reverts:
+            self._reset()  # a repeated step removed messages, others are excluded, or files were reverted
+            self._hidden, self._reverts = hidden, dict(reverts)
         for item in transcript.window.without_excluded(items[self._count : end]):
             self._extract.add(item)
             self._facts.add(item)
+        self._extract.ledger.mark_reverted(reverts)
         self._count, self._last = end, items[end - 1] if end else None
         sections = self._extract.sections(previous_handover(transcript))
         ledger = self._extract.ledger.text(policy.ledger_tokens)

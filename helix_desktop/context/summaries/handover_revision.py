@@ -187,3 +187,15 @@ def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
             _text("Merge its two sections."),
         )
     return title
+
+
+def with_preference(text: str, rule: Bullet) -> str:
+    """Return the text of the six sections with an instruction at the end of the user's preferences."""
+    sources = ", ".join(f"e{seq}" for seq in rule.sources)
+    bullet = f"- {' '.join(rule.text.split())} [{sources}]"
+    head, heading, rest = text.partition("## User Preferences")
+    if not heading:
+        return f"{text.rstrip()}\n\n## User Preferences\n{bullet}\n"
+    section, following, others = rest.partition("\n## ")
+    end = f"\n\n## {others}" if following else "\n"
+    return f"{head}{heading}{section.rstrip()}\n{bullet}{end}"

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.summaries.command_lines import tell_apart
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.text_format import ellipsize, one_line
@@ -29,7 +30,8 @@ class LedgerFile(msgspec.Struct, frozen=True):
     came up in. An edit stores only what it puts in: then it is of the text before the edits since, and `seq`
     the newest of these. If no complete text is stored, it is of the part that an edit put in or a call read
     last; `content` tells which. Of a path that was only listed or searched it is of what was found. Of a
-    lookup that found nothing, or failed, no content is stored: `content` says so.
+    lookup that found nothing, or failed, no content is stored: `content` says so. `revert` is the user's that
+    took back what was done to it.
     """
 
     path: str
@@ -39,6 +41,12 @@ class LedgerFile(msgspec.Struct, frozen=True):
     state: LedgerFileState = ""
     content: StoredContent = "newest"
     stored_seq: int = 0
+    revert: FileRevert | None = None
+
+    @property
+    def is_reverted(self) -> bool:
+        """Return True if nothing stands of what was done to it."""
+        return self.revert is not None and not self.revert.is_partial
 
     @property
     def is_file(self) -> bool:
@@ -47,7 +55,12 @@ class LedgerFile(msgspec.Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Return True if it was written, edited or generated, and is still there."""
+        """Return True if it was written, edited or generated, is still there, and was not reverted."""
+        return self.has_changes and not self.is_reverted
+
+    @property
+    def has_changes(self) -> bool:
+        """Return True if it was written, edited or generated, and was not deleted since."""
         return self.state != "deleted" and (
             self.state == "generated" or not {"w", "e"}.isdisjoint(self.flags)
         )
@@ -60,9 +73,14 @@ class LedgerFile(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """Return the ledger's line."""
+        revert = (
+            f" ({'partly ' * self.revert.is_partial}reverted by the user, e{self.revert.seq})"
+            if self.revert
+            else ""
+        )
         if not self.digest:
             outcome = f": {self.content}" if self.content in WITHOUT_CONTENT else ""
-            return _entry(self.state or self.flags, self.path, "", self.seq) + outcome
+            return _entry(self.state or self.flags, self.path, "", self.seq) + outcome + revert
         line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
         edit_note = f"edited since, e{self.seq}"
         notes = {
@@ -70,7 +88,7 @@ class LedgerFile(msgspec.Struct, frozen=True):
             "part": " (part)",
             "part before edits": f" (part; {edit_note})",
         }
-        return f"{line}{notes.get(self.content, '')}"
+        return f"{line}{notes.get(self.content, '')}{revert}"
 
 
 class AttachedContent(msgspec.Struct, frozen=True):

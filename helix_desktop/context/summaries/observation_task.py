@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
 from helix_desktop.context.log.ended_observations import ended_observations
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.conclusions import cut_between_words
 from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, split_sources
@@ -137,16 +139,19 @@ def _observation(priority: int, line: str, times: dict[int, int], latest: int) -
 
 
 def extract_observations(
-    items: Sequence[LogItem], standing: Sequence[Observation] = ()
+    items: Sequence[LogItem],
+    standing: Sequence[Observation] = (),
+    reverts: Mapping[str, FileRevert] = MappingProxyType({}),
 ) -> tuple[Observation, ...]:
     """Extract observations without a model: requests, what the agent concluded, failures, with sources.
 
-    What a `standing` fact says already is left out, unless nothing else would be left.
+    What a `standing` fact says already is left out, unless nothing else would be left. `reverts` are the
+    user's, by path.
     """
     times, standing_texts = {item.seq: item.at_ms for item in items}, {fact.text for fact in standing}
     answers = {item.seq for item in items if isinstance(item.event, ToolAnswered)}
     facts: dict[str, Observation] = {}
-    for section in extractive_handover(items, None):
+    for section in extractive_handover(items, None, reverts):
         for bullet in section.bullets:
             at_ms = max(times[seq] for seq in bullet.sources)
             is_listed = section.title == "Completed Work" and answers.issuperset(bullet.sources)

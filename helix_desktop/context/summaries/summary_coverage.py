@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, dropwhile, islice, takewhile
 from typing import TypeAlias, get_args
 
 import msgspec
 
+from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
@@ -34,7 +36,6 @@ from helix_desktop.context.summaries.user_rules import RULE_CHARS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import tool_kind
 
@@ -42,7 +43,8 @@ MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are check
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
-_SHORT = 4  # words of an instruction so short that a line must have all of them
+_CITING_WORDS = 0.5  # the same of all lines together that cite its entry: they say it in other words
+_SHORT = 3  # words of an instruction so short that a line must have all of them
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _SHARED_BY_SOURCE = 0.7  # the same of all lines together that cite its entry
 _CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
@@ -57,12 +59,49 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w{3,}")
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly)$")
+_LEAST_STEM = 3  # letters
 _TODO_HEADING = "## TODO Items"
 _Line: TypeAlias = tuple[frozenset[str], bool]
 """The words of a line, and whether it forbids or denies something."""
 _COMMON = frozenset(
-    ("the", "and", "for", "that", "this", "with", "from", "you", "your", "are", "was", "were")
+    (
+        *(
+            "the",
+            "and",
+            "for",
+            "that",
+            "this",
+            "with",
+            "from",
+            "you",
+            "your",
+            "are",
+            "was",
+            "were",
+            "have",
+            "has",
+        ),
+        *("had", "will", "would", "should", "shall", "must", "can", "could", "may", "please", "make", "sure"),
+        *(
+            "always",
+            "only",
+            "any",
+            "all",
+            "each",
+            "every",
+            "its",
+            "into",
+            "also",
+            "then",
+            "than",
+            "they",
+            "our",
+        ),
+        *("never", "not", "don", "doesn", "without", "avoid", "but", "when", "what", "which", "want", "let"),
+    )
 )
+"""Words that say nothing of what a sentence is about; what forbids is compared apart."""
 _FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
@@ -100,8 +139,8 @@ class CoveredFacts:
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
-            case ToolAnswered(target=question, reply=QuestionReply() as reply):
-                if decision := decision_text(question, reply):
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                if decision:
                     self.decisions.add(item.seq)
                     self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
@@ -318,7 +357,8 @@ class _NamedIn:
                 return plain_number(fact) in self._numbers
             case "instructions" | "tasks":
                 lines = self._lines if kind == "instructions" else self._lines_on_tasks(fact)
-                return self._has_instruction(fact, lines)
+                is_told_otherwise = kind == "instructions" and self._says_in_other_words(fact, seq)
+                return is_told_otherwise or self._has_instruction(fact, lines)
             case "conclusions":
                 return self._has_conclusion(fact, seq)
 
@@ -338,6 +378,24 @@ class _NamedIn:
         needed = len(words) if len(words) <= _SHORT else round(_SHARED_WORDS * len(words))
         return any(len(words & line) >= needed and forbids == line_forbids for line, line_forbids in lines)
 
+    def _says_in_other_words(self, sentence: str, seq: int) -> bool:
+        """Return True if the lines that cite an event have half of a sentence's words, and all it names.
+
+        A number or a name stands in a summary as it is, whatever the words around it.
+        """
+        citing = self._by_source.get(f"e{seq}", ())
+        if not citing:
+            return False
+        words, negates = _words(sentence), bool(_NEGATION.search(sentence))
+        there = words.intersection(chain.from_iterable(self._lines[place][0] for place in citing))
+        named = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
+        return (
+            len(there) >= _CITING_WORDS * len(words)
+            and len(words) > 1
+            and _names_and_figures(sentence) <= named
+            and negates == any(self._lines[place][1] for place in citing)
+        )
+
     def _has_conclusion(self, sentence: str, seq: int) -> bool:
         """Return True if one line has half of its names and numbers; without any, most of its words.
 
@@ -345,6 +403,8 @@ class _NamedIn:
         to negate something, too: a cut often takes that half.
         """
         names, negates = _names_and_figures(sentence), bool(_NEGATION.search(sentence))
+        if self._says_in_other_words(sentence, seq):
+            return True
         if not names:
             return self._has_instruction(sentence, self._lines)
         citing = self._by_source.get(f"e{seq}", ())
@@ -378,7 +438,17 @@ def _names_and_figures(text: str) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower())) - _COMMON
+    """Return what a text is about: its words without endings, so that `uses tabs` is `use tab`."""
+    return frozenset(map(_stem, frozenset(_WORD.findall(text.lower())) - _COMMON))
+
+
+@lru_cache(maxsize=1 << 14)
+def _stem(word: str) -> str:
+    """Return an English word without the ending of a plural or a verb's form."""
+    stem = _ENDING.sub("", word)
+    if len(stem) > _LEAST_STEM and stem[-1] == stem[-2] and stem != word and stem[-1] not in "lse":
+        stem = stem[:-1]  # committed, running
+    return stem.removesuffix("e") if len(stem) > _LEAST_STEM else stem
 
 
 def _last_part(path: str) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.context.intake.descriptions import describe_edits
 from helix_desktop.context.log.ended_observations import ended_observations
+from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
     UNCACHED,
@@ -126,8 +127,8 @@ def observation_line(observation: Observation) -> TranscriptLine:
 
 def _item_line(item: LogItem, max_chars: int, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
     match item.event:
-        case UserSpoke(text=text, attachments=attachments):
-            along = "".join(map(_attached, attachments))
+        case UserSpoke(text=text, attachments=attachments, note=note):
+            along = "".join(map(_attached, attachments)) + "".join(f" {line}" for line in revert_lines(note))
             return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(along), max_chars)
         case AssistantSpoke(text=text, calls=calls):
             call_text = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)

@@ -226,7 +226,11 @@ def _standing_item(
 
 
 def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> WindowItem:
-    row = msgspec.structs.replace(_standing_item(standing), part=part, can_exclude=True)
+    row = msgspec.structs.replace(
+        _standing_item(standing), part=part, can_exclude=bool(transcript.opening_seq)
+    )
+    if not transcript.opening_seq and standing.problem in ("", "cut"):
+        row = msgspec.structs.replace(row, why=text("Sent with the first message"))
     event = transcript.rewrites.excluded_texts.get(part)
     return _excluded_item(row, event, transcript) if event is not None else row
 
@@ -384,7 +388,12 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
             return text("Chosen by the agent")
         case "timeout":
             return text("The agent didn't choose in time")
-    return text("Over the size limit")
+    slow = output.intake_slow_model
+    return (
+        text("{model} wasn't asked: it was too slow before", model=slow)
+        if slow
+        else text("Over the size limit")
+    )
 
 
 def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:

@@ -47,6 +47,25 @@ class EffortRefused(EventBase, frozen=True, tag="effort-refused"):
     reason: str = ""
 
 
+class WindowLearned(EventBase, frozen=True, tag="window-learned"):
+    """A model's server said in an error, in these words, that its context window is smaller than `believed`.
+
+    Both are in tokens, as the server counts; `window` counts from the next request on.
+    """
+
+    model: str
+    window: int
+    believed: int
+    reason: str = ""
+
+
+class McpServerFailed(EventBase, frozen=True, tag="mcp-server-failed"):
+    """An MCP server that should run doesn't, and why: a turn without a window went on without its tools."""
+
+    server: str
+    reason: str = ""
+
+
 class HoldSet(EventBase, frozen=True, tag="hold-set"):
     """The user holds the window, or lets it go: on hold nothing rewrites it by itself while it fits."""
 

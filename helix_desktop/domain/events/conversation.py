@@ -180,7 +180,8 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     accompany the shown form and count in `tokens`; the text of the shown form says what they are.
     `intake_cost` is what models took for the form, in US dollars, `intake_estimated` some of it by our
     count, `intake_unpriced` the tokens that it leaves out as their price is not known; `intake_extended_s`
-    are the seconds it could take where the policy's were too few for a model that answers slowly.
+    are the seconds it could take in older logs, where a model that answers slowly got more than the policy's.
+    `intake_slow_model` is the label of a model that was not asked, because it had missed the deadline.
     `full_tokens` counts the whole output where another form is shown; 0 where it is whole, or in a log of
     an older version. `about` says in a few words what the output holds, for its marker; the marker names
     its digest by the first `handle_digits` of its hex digits.
@@ -226,6 +227,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     reply: QuestionReply | None = None
     intake_estimated: bool = False
     intake_unpriced: int | None = None
+    intake_slow_model: str = ""
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):

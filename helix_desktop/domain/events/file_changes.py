@@ -5,6 +5,9 @@ from __future__ import annotations
 from helix_desktop.domain.events.base import EventBase
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 
+MAX_PATHS = 50
+"""Paths that the event of a capture names: what a summary can say was reverted."""
+
 
 class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
     """Files of the workspace changed; `changes` is the digest of their list in the file history.
@@ -12,8 +15,9 @@ class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
     `capture` is the id it was captured under; `source` says by what, `call_id` by which call, `others` are
     the titles of calls that ran at the same time. A revert names the captures that it takes back, and how
     much that is. The counts are of paths, without those that others imply (see `implied_changes.py`),
-    `added_lines` and `removed_lines` of the texts that were compared. `first_path` is one of the paths.
-    `uncovered` counts the paths whose change cannot be taken back.
+    `added_lines` and `removed_lines` of the texts that were compared. `first_path` is one of the paths,
+    `paths` the first MAX_PATHS of them (older events have none). `uncovered` counts the paths whose change
+    cannot be taken back.
     """
 
     capture: str
@@ -31,6 +35,7 @@ class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
     removed_lines: int = 0
     first_path: str = ""
     uncovered: int = 0
+    paths: tuple[str, ...] = ()
 
     @property
     def files(self) -> int:

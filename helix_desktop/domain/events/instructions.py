@@ -20,8 +20,8 @@ the workspace), no text, an error, or too many instructions already."""
 class StandingText(msgspec.Struct, frozen=True):
     """A text that stands in every request of a session, as it is sent, and its tokens.
 
-    `path` names its file, relative to the workspace; `sha256` and `size` are of the bytes that were read, and
-    of the whole file.
+    `path` names its file, relative to the workspace; `sha256` is of its first 32 KB and a byte (of what was
+    sent and a byte, if an older release wrote it), `size` is the whole file's.
     """
 
     kind: StandingKind

@@ -10,9 +10,11 @@ from helix_desktop.domain.events.choices import (
     EffortChosen,
     EffortRefused,
     HoldSet,
+    McpServerFailed,
     ModeChanged,
     ModelChosen,
     PolicyChosen,
+    WindowLearned,
 )
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
@@ -74,6 +76,8 @@ Event = (
     | ModelChosen
     | EffortChosen
     | EffortRefused
+    | WindowLearned
+    | McpServerFailed
     | PolicyChosen
     | HoldSet
     | SubagentStarted

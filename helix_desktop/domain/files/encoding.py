@@ -1,12 +1,30 @@
-"""What the bytes of a file are: text in UTF-8 or UTF-16, or something else."""
+"""What the bytes of a file are: text in UTF-8, UTF-16 or the encoding that it declares, or something else."""
 
 from __future__ import annotations
 
 import codecs
+import re
 
 PDF = "PDF document"
 _SNIFFED = 8192  # bytes; text has no NUL among its first ones
-_UTF16_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_UTF16_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins with the mark of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARED_WITHIN = 1024  # bytes, as browsers look for it
+_DECLARATION = re.compile(
+    rb"""\A<\?xml[^>]*?encoding=["']([\w.-]+)"""
+    rb"""|\A(?:[^\n]*\n)?[ \t\f]*(?:\#|//|;|--|%|").*?\bcoding[:=][ \t]*([\w.-]+)"""  # Python, Ruby, Emacs
+    rb"""|<meta[^>]+charset=["']?([\w.-]+)"""
+    rb"""|\A@charset "([\w.-]+)";"""
+    rb"""|\bvim?:.*\b(?:fileencoding|fenc)=([\w.-]+)"""
+    rb"""|"Content-Type: text/\w+; charset=([\w.-]+)\\n"""
+    rb"""|\\usepackage\[([\w.-]+)\]\{inputenc\}""",
+    re.IGNORECASE,
+)
+"""Where a text says which encoding it is in: XML, source files, HTML, CSS, editors, gettext, LaTeX."""
 _MAGIC = (
     (b"\x89PNG", "PNG image"),
     (b"\xff\xd8\xff", "JPEG image"),
@@ -20,7 +38,7 @@ _MAGIC = (
 
 
 def utf16_encoding(data: bytes) -> str:
-    """Return the UTF-16 codec of a file's byte order mark; empty for all other files."""
+    """Return the codec of a file's byte order mark of UTF-16 or UTF-32; empty for all other files."""
     return next((name for mark, name in _UTF16_MARKS if data.startswith(mark)), "")
 
 
@@ -32,3 +50,37 @@ def kind_by_signature(data: bytes) -> str:
 def is_binary(data: bytes) -> bool:
     """Return True for bytes that are no text in UTF-8 or the like; False also for UTF-16."""
     return b"\0" in data[:_SNIFFED] and not utf16_encoding(data)
+
+
+def declared_encoding(start: bytes) -> str:
+    """Return the codec that a text names at its beginning; empty if it names none, or UTF-8."""
+    found = _DECLARATION.search(start[:_DECLARED_WITHIN])
+    if found is None:
+        return ""
+    name = next(group for group in found.groups() if group).decode("ascii", "replace")
+    try:
+        codec = codecs.lookup(name)
+        "a".encode(codec.name)  # some codecs are not for text
+    except (LookupError, UnicodeError, ValueError):
+        return ""
+    return "" if codec.name in ("utf-8", "ascii", "utf-8-sig") else codec.name
+
+
+def text_encoding(data: bytes) -> str:
+    """Return the codec in which a text can be read and written back byte for byte; empty if none is known.
+
+    By its mark, else UTF-8 where it is valid, else what the text itself names.
+    """
+    if marked := utf16_encoding(data):
+        return marked if _is_lossless(data, marked) else ""
+    if _is_lossless(data, "utf-8"):
+        return "utf-8"
+    declared = declared_encoding(data)
+    return declared if declared and _is_lossless(data, declared) else ""
+
+
+def _is_lossless(data: bytes, codec: str) -> bool:
+    try:
+        return data.decode(codec).encode(codec) == data
+    except (UnicodeError, ValueError):
+        return False

@@ -5,31 +5,51 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from helix_desktop.domain.files.name_comparison import normalized_name
 
 _MAX_FOLDERS = 50_000  # whose verdicts are remembered
 _TOKEN = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\])*\]|\\?.", re.DOTALL)
 _NAME = "[^/]"
+_SPECIAL = re.compile(r"[*?\[\\]")
 
 
 @dataclass(frozen=True)
 class _Rule:
-    pattern: re.Pattern[str]
+    """One line; one that fits names by their whole or by their end has that in `name` or `ending`."""
+
+    pattern: str
     ignores: bool
     folders_only: bool
     is_everything: bool
+    name: str = ""
+    ending: str = ""
 
 
 class IgnoreRules:
-    """The rules of an ignore file: the last that fits decides, and nothing in an ignored folder returns."""
+    """The rules of an ignore file: the last that fits decides, and nothing in an ignored folder returns.
+
+    Names and endings, which most rules are, are looked up: a file may have tens of thousands of them.
+    """
 
     def __init__(self, text: str, ignores_case: bool = False) -> None:
         self._ignores_case = ignores_case
         self._folders: dict[str, bool] = {}
         lines = text.removeprefix("\ufeff").splitlines()
         self._rules = tuple(rule for line in lines if (rule := self._parse(line)) is not None)
-        self._any = re.compile("|".join(rule.pattern.pattern for rule in self._rules), self._flags)
+        self._names: dict[str, list[int]] = {}  # places of rules
+        self._endings: dict[str, list[int]] = {}
+        self._patterns: dict[int, re.Pattern[str]] = {}
+        others = []
+        for at, rule in enumerate(self._rules):
+            if rule.name or rule.ending:
+                places = self._names if rule.name else self._endings
+                places.setdefault(self._key(rule.name or rule.ending), []).append(at)
+            else:
+                others.append(at)
+        self._lengths = {len(ending) for ending in self._endings}
+        self._others = tuple(reversed(others))
 
     def ignores(self, parts: Sequence[str], is_folder: bool = False) -> bool:
         """Return True if a path of the workspace is listed, or lies in a folder that is."""
@@ -66,12 +86,28 @@ class IgnoreRules:
         return bool(self._decision(path, is_folder))
 
     def _decision(self, path: str, is_folder: bool) -> bool | None:
-        if not self._any.fullmatch(path):  # most paths, at the price of one pattern
-            return None
-        for rule in reversed(self._rules):
-            if (is_folder or not rule.folders_only) and rule.pattern.fullmatch(path):
-                return rule.ignores
-        return None
+        name = self._key(path.rpartition("/")[2])
+        found = list(self._names.get(name, ()))
+        for length in self._lengths:
+            if length <= len(name):
+                found += self._endings.get(name[-length:], ())
+        if self._others and self._any_other.fullmatch(path):  # few paths fit one, at the price of one pattern
+            found += (at for at in self._others if self._pattern(at).fullmatch(path))
+        fitting = (at for at in found if is_folder or not self._rules[at].folders_only)
+        last = max(fitting, default=None)
+        return None if last is None else self._rules[last].ignores
+
+    @cached_property
+    def _any_other(self) -> re.Pattern[str]:
+        return re.compile("|".join(self._rules[at].pattern for at in self._others), self._flags)
+
+    def _pattern(self, at: int) -> re.Pattern[str]:
+        if at not in self._patterns:
+            self._patterns[at] = re.compile(self._rules[at].pattern, self._flags)
+        return self._patterns[at]
+
+    def _key(self, name: str) -> str:
+        return name.lower() if self._ignores_case else name
 
     @property
     def _flags(self) -> int:
@@ -90,7 +126,11 @@ class IgnoreRules:
         anchored = "/" in body
         try:
             pattern = ("" if anchored else "(?:.*/)?") + _regex(body.removeprefix("/"))
-            return _Rule(re.compile(pattern, self._flags), ignores, folders_only, body == "*")
+            if "[" in body:
+                re.compile(pattern, self._flags)
+            name = body if not anchored and not _SPECIAL.search(body) else ""
+            ending = body[1:] if not anchored and body[:1] == "*" and not _SPECIAL.search(body[1:]) else ""
+            return _Rule(pattern, ignores, folders_only, body == "*", name, ending)
         except re.error:  # as git: such a pattern fits nothing
             return None
 

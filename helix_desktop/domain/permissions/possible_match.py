@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
@@ -20,11 +21,19 @@ _BRACES = re.compile(r"\{(?=[^{}]*\})[^{}]*(?:,|\.\.)")  # linear: a command may
 _CLASS_START = re.compile(r"\w\[[^\]]")
 _QUOTES = re.compile(r"""["'\\]""")
 _SEPARATORS = re.compile(r"[;&|(){}\n\r]+")
+_BRACED = re.compile(r"\{[^{}]*\}")
+_ROWS = re.compile(r"[;&|()\n\r]+")
 _SPACES = re.compile(r"[<>\s]+")
 _FINER = re.compile(r"[<>\s=!,\[\]]+")  # also parts of words: an alias, a list of arguments
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$|\.(?:exe|cmd|bat)$")
 _SHELLS = SHELLS | {"busybox"}
+_FEEDERS = frozenset({"gxargs", "parallel", "rush", "xargs"})  # what they read is behind the words they name
+_BEHIND_FEED = frozenset({":::", ":::+", "::::", "::::+", "<", "<<<"})
+_SAME_AS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
+    ("git", "push"): (("git", "send-pack"), ("git", "http-push"), ("git", "subtree", "push"))
+}
+"""First words of commands, and of others that do the same."""
 _KEYWORDS = frozenset({"do", "elif", "else", "if", "then", "until", "while"})
 _PREFIXES = _KEYWORDS | SHELLS | WRAPPERS | OTHER_RUNNERS
 _MAX_STEPS = 200_000  # some 0.1 s; 1,000 variables in one command take more
@@ -47,6 +56,14 @@ def match_anywhere(prefix: Sequence[str], command: str) -> Match:
     """
     if not prefix:
         return "no"
+    first, rest = tuple(prefix[:2]), tuple(prefix[2:])
+    others = [(*other, *rest) for other in _SAME_AS.get(first, ())]
+    if first[0] == "git" and len(first) > 1:
+        others += [(f"git-{words[1]}", *words[2:]) for words in (tuple(prefix), *others)]
+    return max((_match(words, command) for words in (prefix, *others)), key=_WEAKEST_FIRST.index)
+
+
+def _match(prefix: Sequence[str], command: str) -> Match:
     program = _program(prefix[0])
     parts, everything, is_whole = _parts(command)
     if not is_whole:
@@ -57,7 +74,38 @@ def match_anywhere(prefix: Sequence[str], command: str) -> Match:
     if "yes" in found:
         return "yes"
     is_aliased = program == "git" and "alias." in command
-    return "maybe" if "maybe" in found or is_aliased or _is_unclear(command) else "no"
+    is_maybe = "maybe" in found or is_aliased or _is_unclear(command) or _is_fed(prefix, command)
+    return "maybe" if is_maybe else "no"
+
+
+def _is_fed(prefix: Sequence[str], command: str) -> bool:
+    """Return True if a program may get the words that are missing from what xargs or the like reads."""
+    if len(prefix) == 1 or not any(feeder in command for feeder in _FEEDERS):
+        return False
+    for row in _ROWS.split(_plain(command.replace("{}", _DYNAMIC)))[:_MAX_COMMANDS]:
+        part = _part(_marked_words(row.split()[:_MAX_WORDS]))
+        fed_from = next((at for at, name in enumerate(part.programs) if name in _FEEDERS), len(part.words))
+        for start in _starts(part, _program(prefix[0])):
+            if start > fed_from:
+                words = part.words[start + 1 :]
+                end = next((at for at, word in enumerate(words) if word in _BEHIND_FEED), len(words))
+                if _match_rest((*words[:end], _DYNAMIC), prefix[1:]) != "no":
+                    return True
+    return False
+
+
+def _marked_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words, with those marked that xargs or the like replaces by what it reads."""
+    marks = {word[2:] for word in words if word.startswith("-I") and word != "-I"}
+    marks |= {word.removeprefix("--replace=") for word in words if word.startswith("--replace=")}
+    marks |= {mark for word, mark in pairwise(words) if word == "-I"}
+    marks.discard("")
+    return tuple(
+        _DYNAMIC
+        if _BRACED.fullmatch(word) or (not word.startswith("-") and any(mark in word for mark in marks))
+        else word
+        for word in words
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -197,4 +245,4 @@ def _has_unclear_program(words: Sequence[str]) -> bool:
             is_behind_option = False  # its value, or the program
         else:
             return False
-    return last in _SHELLS
+    return last in _SHELLS or last == "parallel"  # which without a command runs the lines that it reads

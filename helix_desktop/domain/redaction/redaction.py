@@ -396,7 +396,7 @@ def _needles(text: str, mark: str) -> tuple[str, ...]:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

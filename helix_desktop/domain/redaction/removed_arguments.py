@@ -28,7 +28,7 @@ def removed_texts(call: ToolCall, digests: Collection[str]) -> list[str]:
     """Return the arguments of a call that are contents of these digests; they may be one as a whole."""
     try:
         values: Mapping[str, msgspec.Raw] = msgspec.json.decode(call.arguments, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         values = {}
     texts = (call.arguments, *map(cached_argument, values.values()))
     return [text for text in texts if digest_of(text.encode("utf-8", "surrogatepass")) in digests]

@@ -42,6 +42,17 @@ def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
     return rows
 
 
+def related_branches(summaries: Sequence[SessionSummary], session_id: str) -> list[SessionSummary]:
+    """Return the sessions that share a beginning with one, directly or through others; not itself."""
+    related, size = {session_id}, 0
+    while len(related) > size:
+        size = len(related)
+        for summary in summaries:
+            if summary.branch_of and (summary.id in related or summary.branch_of in related):
+                related |= {summary.id, summary.branch_of}
+    return [summary for summary in summaries if summary.id in related and summary.id != session_id]
+
+
 def _listed_parents(listed: Mapping[str, SessionSummary]) -> dict[str, str]:
     """Return the listed parent of each session, empty for none, with parents before their branches.
 

@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from typing import Any
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import (
@@ -142,7 +143,16 @@ def error_reason(error: BaseException) -> TranslatableText:
         error = error.exceptions[0]
     if isinstance(error, HelixError):
         return join_sentences(error.what, error.why, error.fix)
+    if type(error).__name__ == "ValidationError":  # its words are for programmers
+        return _text("It sent something else than the protocol has in {place}.", place=fault_place(error))
     return verbatim(as_sentence(" ".join(str(error).split())[:500] or type(error).__name__))
+
+
+def fault_place(error: Any) -> str:
+    """Return where in a message something breaks the protocol, as "tools.3.name"."""
+    faults = error.errors()
+    place = ".".join(str(part) for part in faults[0]["loc"]) if faults else ""
+    return place or "its answer"
 
 
 def as_sentence(text: str) -> str:

@@ -15,6 +15,8 @@ from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
+from helix_desktop.mcp.client.message_repair import REJECTION
+from helix_desktop.mcp.client.tool_schema import clean_schema
 
 _text = TextContext("MCP")
 
@@ -24,12 +26,7 @@ if TYPE_CHECKING:
 MAX_NAME_CHARS = 64  # characters that every known provider takes
 MAX_DESCRIPTION_CHARS = 2_000  # characters of a tool's description
 MAX_ARGUMENT_CHARS = 500  # characters of an argument's description
-MAX_SCHEMA_CHARS = 16_000  # characters of a schema as JSON; a few thousand tokens in every request
 _NAME_HASH_DIGITS = 8
-_MAX_DEPTH = 16
-_TEXT_KEYS = frozenset({"description", "title", "$comment"})
-# Providers refuse a request with one of these at the top of a tool's arguments.
-_FORBIDDEN_TOP_KEYS = frozenset({"oneOf", "anyOf", "allOf", "not", "enum", "if", "then", "else", "$schema"})
 
 
 class ExposedTool(msgspec.Struct, frozen=True):
@@ -44,7 +41,7 @@ class ExposedTool(msgspec.Struct, frozen=True):
     spec: ToolSpec
     title: str = ""
     claims_read_only: bool = False
-    rejection: str = ""
+    rejection: OptionalText = ""
     description: str = ""
     digest: str = ""
 
@@ -64,11 +61,13 @@ def expose_tool(server: str, tool: types.Tool) -> ExposedTool:
     rejection: OptionalText = ""
     parameters: dict[str, Any] = {"type": "object"}
     try:
-        parameters = _clean_schema(tool.input_schema)
+        parameters = _clean_parameters(tool.input_schema)
     except ValueError as error:
         rejection = verbatim(f"{error}.")
     if not tool.name or len(tool.name) > MAX_ARGUMENT_CHARS or first_hidden(tool.name):
         rejection = _text("Its name is empty, too long or contains hidden characters.")
+    if unusable := (tool.meta or {}).get(REJECTION):
+        rejection = verbatim(str(unusable))
     hints = tool.annotations
     server_title = tool.title or (hints.title if hints else "") or ""
     title = sanitize_text(server_title, 80) or sanitize_text(tool.name, 80)
@@ -78,6 +77,18 @@ def expose_tool(server: str, tool: types.Tool) -> ExposedTool:
     claims_read_only = bool(hints and hints.read_only_hint)
     digest = "" if rejection else _tool_digest(tool)
     return ExposedTool(tool.name, spec, title, claims_read_only, rejection, server_text, digest)
+
+
+def without_twins(offers: list[ExposedTool]) -> list[ExposedTool]:
+    """Return tools of which no two have one name: providers refuse such a request."""
+    names: set[str] = set()
+    unique: list[ExposedTool] = []
+    twin = _text("Another tool of the server has its name.")
+    for offer in offers:
+        is_twin = offer.spec.name in names and not offer.rejection
+        names.add(offer.spec.name)
+        unique.append(msgspec.structs.replace(offer, rejection=twin, digest="") if is_twin else offer)
+    return unique
 
 
 def _tool_digest(tool: types.Tool) -> str:
@@ -94,46 +105,11 @@ def sanitize_text(text: str, max_chars: int) -> str:
     return ellipsize(text, max_chars)
 
 
-def _clean_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _clean_parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Clean the schema of a tool's arguments. Raises ValueError with the reason if it cannot be exposed."""
-    cleaned = {key: part for key, part in _clean_object(schema, 0).items() if key not in _FORBIDDEN_TOP_KEYS}
-    cleaned["type"] = "object"
-    if not isinstance(cleaned.get("properties"), dict):
-        cleaned["properties"] = {}
-    size = len(json.dumps(cleaned))
-    if size > MAX_SCHEMA_CHARS:
-        raise ValueError(f"Its schema has {size:,} characters; {MAX_SCHEMA_CHARS:,} are the most")
+    cleaned = clean_schema(schema, lambda text: sanitize_text(text, MAX_ARGUMENT_CHARS))
+    _reject_hidden(json.dumps(cleaned, ensure_ascii=False))
     return cleaned
-
-
-def _clean_object(schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    if depth > _MAX_DEPTH:
-        raise ValueError("Its schema is nested too deeply")
-    cleaned: dict[str, Any] = {}
-    for key, part in schema.items():
-        _reject_hidden(key)
-        if key == "$ref" and not str(part).startswith("#"):
-            continue
-        if key in _TEXT_KEYS and isinstance(part, str):
-            cleaned[key] = sanitize_text(part, MAX_ARGUMENT_CHARS)
-        else:
-            cleaned[key] = _clean_part(part, depth)
-    return cleaned
-
-
-def _clean_part(part: Any, depth: int) -> Any:
-    match part:
-        case dict():
-            return _clean_object(part, depth + 1)
-        case list():
-            if depth > _MAX_DEPTH:
-                raise ValueError("Its schema is nested too deeply")
-            return [_clean_part(item, depth + 1) for item in part]
-        case str():
-            _reject_hidden(part)
-            return part
-        case _:
-            return part
 
 
 def _reject_hidden(text: str) -> None:

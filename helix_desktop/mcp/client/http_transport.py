@@ -24,6 +24,7 @@ from helix_desktop.mcp.client.connection_errors import (
     session_lost,
     unreachable,
 )
+from helix_desktop.mcp.client.message_repair import repair_json
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.stderr_log import StderrLog
 
@@ -56,6 +57,37 @@ class _BoundedStream(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         """Close the connection."""
         await self._stream.aclose()
+
+
+class _RepairedEvents(httpx2.AsyncByteStream):
+    """The lines of an event stream; each message that is whole in a line as the protocol has it."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        line = bytearray()
+        async for chunk in self._stream:
+            line += chunk
+            *lines, rest = bytes(line).split(b"\n")
+            line = bytearray(rest)
+            for full_line in lines:
+                yield _repaired_line(full_line) + b"\n"
+            if len(line) > MAX_MESSAGE_BYTES:
+                raise answer_too_large()
+        if line:
+            yield _repaired_line(bytes(line))
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._stream.aclose()
+
+
+def _repaired_line(line: bytes) -> bytes:
+    if not line.startswith(b"data:"):
+        return line
+    data = line.removeprefix(b"data:").strip()
+    return b"data: " + repair_json(data) if data.startswith(b"{") else line
 
 
 class _Client(httpx2.AsyncClient):
@@ -129,7 +161,7 @@ async def _read_answer(response: httpx2.Response) -> httpx2.Response:
     headers = {"content-type": _JSON}
     if session_id := response.headers.get("mcp-session-id"):
         headers["mcp-session-id"] = session_id
-    return httpx2.Response(status, headers=headers, content=content, request=response.request)
+    return httpx2.Response(status, headers=headers, content=repair_json(content), request=response.request)
 
 
 async def _read_body(response: httpx2.Response) -> bytes:
@@ -145,7 +177,7 @@ def _error_in(content: bytes) -> dict[str, Any] | None:
     """Return the error that a server's answer is; None if it is none."""
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     error = answer.get("error") if isinstance(answer, dict) else None
     return error if isinstance(error, dict) and isinstance(error.get("code"), int) else None
@@ -165,6 +197,9 @@ async def connect_http(
         if not response.headers.get("content-type", "").startswith(_EVENTS):
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
             response.stream = _BoundedStream(response.stream)
+        elif "content-encoding" not in response.headers:
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _RepairedEvents(response.stream)
 
     client = _Client(
         headers=dict(headers),

@@ -13,6 +13,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.translatable_text import OptionalText
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.mcp.client.exposed_tool import ExposedTool
 from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext, ServerStatus
@@ -139,6 +140,21 @@ class Hub:
         return tuple(name for name, actor in self._actors.items() if actor.status.lacks_secret)
 
     @property
+    def failures(self) -> tuple[tuple[str, OptionalText], ...]:
+        """The servers that should run and don't, by name, each with the reason."""
+        return tuple((name, actor.failure_reason) for name, actor in self._actors.items() if not actor.is_up)
+
+    @property
+    def rejected_tools(self) -> tuple[tuple[str, str, OptionalText], ...]:
+        """The tools that can't be offered: the server, the tool, and why."""
+        return tuple(
+            (name, tool.tool, tool.rejection)
+            for name, actor in self._actors.items()
+            for tool in actor.tools
+            if tool.rejection
+        )
+
+    @property
     def later_tools(self) -> dict[str, tuple[str, ...]]:
         """The tools that servers came to offer while they were known, by server."""
         return {name: actor.later_tools for name, actor in self._actors.items() if actor.later_tools}
@@ -218,5 +234,5 @@ def _format_arguments(arguments: str) -> str:
     """Format a call's arguments for the user, with hidden characters escaped."""
     try:
         return escape_hidden(msgspec.json.format(arguments, indent=2))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return escape_hidden(arguments)

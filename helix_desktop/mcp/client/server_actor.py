@@ -34,7 +34,7 @@ from helix_desktop.mcp.client.connection_errors import (
     error_reason,
     no_answer,
 )
-from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
+from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text, without_twins
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
 from helix_desktop.system.task_scope import raise_if_canceled
@@ -55,8 +55,11 @@ _STABLE_AFTER_S = 60.0  # a server that ran this long starts over with the first
 _CLOSED = ("Connection closed", "SSE stream ended")
 """How the words of the protocol's package begin where a server ended before its answer."""
 LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the same
+_MAX_DATA_CHARS = 500  # of what an error says beside its text
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
-_TELL_S = 0.05  # for other calls that a lost server did not take to be told so, before the session ends
+_TELL_S = (
+    5.0  # at most, for other calls that a lost server did not take to be told so, before the session ends
+)
 PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
 
 
@@ -132,6 +135,7 @@ class ServerActor:
         self._list_lock = asyncio.Lock()
         self._listed_at_s = 0.0
         self._open_calls = 0
+        self._no_call = asyncio.Event()  # set when there is none of them any more
         self._check: asyncio.Task[None] | None = None  # whether it still answers
         self._failure: ConnectionFailure | None = None
         """What went wrong with the newest message."""
@@ -190,6 +194,22 @@ class ServerActor:
         """True if it can be called now."""
         return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
 
+    @property
+    def failure_reason(self) -> OptionalText:
+        """Why it can't be called now, with the last line that it printed."""
+        if self.status.state in ("failed", "waiting") and self.status.reason:
+            return self.status.reason
+        return self._with_last_line(_text("It is still being started."))
+
+    def _with_last_line(self, reason: TranslatableText) -> TranslatableText:
+        last = "" if self.config.url else self.stderr_log.last_line
+        text = join_sentences(
+            reason,
+            _text("Its last output: {line}", line=as_sentence(sanitize_text(last, 300))) if last else "",
+        )
+        sanitized = self.stderr_log.sanitize(text)
+        return text if sanitized == text else verbatim(sanitized)
+
     async def _connect(self) -> TranslatableText:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
@@ -211,18 +231,14 @@ class ServerActor:
             self._session = None
             if self._check:
                 self._check.cancel()
-        last = "" if self.config.url else self.stderr_log.last_line
-        text = join_sentences(
-            reason,
-            _text("Its last output: {line}", line=as_sentence(sanitize_text(last, 300))) if last else "",
-        )
-        sanitized = self.stderr_log.sanitize(text)
-        return text if sanitized == text else verbatim(sanitized)
+        return self._with_last_line(reason)
 
     def _start_failure(self, error: Exception) -> TranslatableText:
         """Return why there is no session, for the user."""
         if self._failure is not None:
             return error_reason(self._failure)
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
         if isinstance(error, TimeoutError):
             seconds = start_timeout_s(self.config)
             if self.config.url:
@@ -299,7 +315,7 @@ class ServerActor:
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
         listed = await sdk.list_tools(session)
         self._listed_at_s = asyncio.get_running_loop().time()
-        offers = [expose_tool(self.config.name, tool) for tool in listed]
+        offers = without_twins([expose_tool(self.config.name, tool) for tool in listed])
         tools = tuple(sorted(offers, key=lambda offer: offer.spec.name))  # the server's order may change
         names = frozenset(tool.tool for tool in tools if not tool.rejection)
         if self._known_tools:
@@ -380,7 +396,9 @@ class ServerActor:
         try:
             return await self._call_session(session, tool, args, on_output)
         except _CallNotTaken:
-            await asyncio.sleep(_TELL_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TELL_S):
+                    await self._no_call.wait()
             disconnected.set()
             raise
 
@@ -391,6 +409,7 @@ class ServerActor:
         loop, quiet_s = asyncio.get_running_loop(), self.config.quiet_s
         is_answered = False
         self._open_calls += 1
+        self._no_call.clear()
         try:
             async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as deadline:
 
@@ -419,6 +438,8 @@ class ServerActor:
             ) from error
         finally:
             self._open_calls -= 1
+            if not self._open_calls:
+                self._no_call.set()
             # A server that works on another call may be busy with it.
             if not is_answered and not self._open_calls and self.is_up:
                 self._check = loop.create_task(self._check_alive(session), name="mcp check")
@@ -426,10 +447,12 @@ class ServerActor:
     def _call_failure(self, error: Exception) -> str:
         """Return why a call failed, for the model."""
         words = str(error)
+        if not words.strip() and (code := getattr(error, "code", None)) is not None:
+            return " ".join(filter(None, (f"It reports error {code} without a text.", _error_data(error))))
         if words.startswith("SSE stream failed") and "byte limit" in words:
             return error_reason(answer_too_large())
         if not words.startswith(_CLOSED):
-            return error_reason(error)
+            return " ".join(filter(None, (error_reason(error), _error_data(error))))
         if self._failure is not None and self._failure.is_taken:
             return error_reason(self._failure)
         return "The server ended in the middle of the call."
@@ -448,10 +471,17 @@ class ServerActor:
             _log.debug("Ping of MCP server %s: %s", self.config.name, error)
 
 
+def _error_data(error: Exception) -> str:
+    """Return what a server says of an error beside its text, where that does not say it."""
+    data = getattr(getattr(error, "error", None), "data", None)
+    words = "" if data is None else data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return "" if words in str(error) else f"Details: {words[:_MAX_DATA_CHARS]}"
+
+
 def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
         args = json.loads(arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")

@@ -14,11 +14,14 @@ import mcp_types as types
 from mcp.client import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
+from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 from helix_desktop import __version__
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.mcp.client.connection_errors import fault_place
+from helix_desktop.mcp.client.message_repair import plain_result, repair_result
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
@@ -27,14 +30,42 @@ _text = TextContext("MCP")
 MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
+_LATEST_PLAIN_VERSION = "2025-11-25"  # where none is agreed on yet
 _MANY = 100  # a progress of so much is told in whole numbers
 # They log what servers send, including secrets; errors are reported in our own messages.
 for _name in ("mcp", "client", "httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
+class _RepairedResults:
+    """A dispatcher of requests whose results are repaired before anything judges them."""
+
+    def __init__(self, dispatcher: Any, version: Callable[[], str | None]) -> None:
+        self._dispatcher, self._version = dispatcher, version
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dispatcher, name)
+
+    async def send_raw_request(self, method: str, params: Any, opts: Any = None) -> dict[str, Any]:
+        """Send a request and return its result, repaired."""
+        raw = await self._dispatcher.send_raw_request(method, params, opts)
+        result = repair_result(method, raw)
+        if method == "tools/call":
+            try:
+                validate_server_result(method, self._version() or _LATEST_PLAIN_VERSION, result)
+            except ValidationError:  # of a later protocol than agreed
+                return plain_result(result)
+            except KeyError:
+                pass
+        return result
+
+
 class _Session(ClientSession):
     """A session that does not validate results: judging them is left to the model."""
+
+    def __init__(self, *streams: Any, **options: Any) -> None:
+        super().__init__(*streams, **options)
+        self._dispatcher: Any = _RepairedResults(self._dispatcher, lambda: self.protocol_version)
 
     async def validate_tool_result(self, name: str, result: types.CallToolResult) -> None:
         """Accept anything: a server's own schema proves nothing, and its patterns could match forever."""
@@ -113,11 +144,9 @@ async def list_tools(session: ClientSession) -> list[types.Tool]:
         try:
             page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
         except ValidationError as error:
-            fault = error.errors()[0]
-            place = ".".join(str(part) for part in fault["loc"])
             raise HelixError(
                 _text("The server's list of tools breaks the protocol."),
-                _text("In {place}: {fault}.", place=place, fault=fault["msg"]),
+                _text("What it sends in {place} is something else.", place=fault_place(error)),
                 _text("Update the server, or report this to its author."),
             ) from error
         tools += page.tools

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
 
 from helix_desktop.mcp.client.connection_errors import FailureListener, answer_too_large
+from helix_desktop.mcp.client.message_repair import read_message
 from helix_desktop.mcp.client.process import ProgramSpec, ServerProcess, start_process
 from helix_desktop.mcp.client.stderr_log import StderrLog
 
@@ -94,13 +94,9 @@ async def _read_line(process: ServerProcess, on_result: FailureListener) -> byte
 
 async def _parse_message(line: bytes) -> SessionMessage | None:
     """Parse the message on a line; None if it is none, such as text printed by mistake."""
-    try:
-        if len(line) <= _THREAD_ABOVE_BYTES:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-        parsed = await asyncio.to_thread(jsonrpc_message_adapter.validate_json, line, by_name=False)
-        return SessionMessage(parsed)
-    except ValueError:
-        return None
+    is_small = len(line) <= _THREAD_ABOVE_BYTES
+    message = read_message(line) if is_small else await asyncio.to_thread(read_message, line)
+    return None if message is None else SessionMessage(message)
 
 
 async def _write(process: ServerProcess, outgoing: Outgoing) -> None:

@@ -41,7 +41,7 @@ def _is_same_data(block: types.ContentBlock, data: object) -> bool:
         return True
     try:
         parsed = json.loads(block.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return data in (parsed, {"result": parsed})
 

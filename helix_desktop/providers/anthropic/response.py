@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.errors import ContextWindowExceeded
+from helix_desktop.domain.errors import UNNAMED_CALL, ContextWindowExceeded
 from helix_desktop.domain.messages import (
     ModelResponse,
     ReasoningDelta,
@@ -17,24 +17,12 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.anthropic.request import DIALECT
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.empty_response import (
-    empty_answer_error,
-    missing_answer_error,
-    unnamed_call_error,
-)
 from helix_desktop.providers.json_wire import PART_SEPARATOR, arguments_object, get_object, join_text_parts
 
 _text = TextContext("Providers")
-
-_STOPS: Mapping[str, StopReason] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "pause_turn": "length",
-    "refusal": "filter",
-}
-"""Stop reasons other than a normal end (Anthropic, "Handling stop reasons")."""
 
 _FIELD_OF = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 """The block's field that a delta extends; `input_json_delta` is collected separately."""
@@ -112,11 +100,12 @@ class MessagesAssembler:
         """Return the answer. Raises InvalidModelResponse, ModelRequestRejected, ContextWindowExceeded."""
         if not self._blocks and not self._stop:
             raise missing_answer_error(self._provider, "content")
-        stop = _STOPS.get(self._stop, "end")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         text = join_text_parts([block.text for block in blocks if block.kind == "text"])
-        # Calls before a refusal must not be executed.
-        calls = () if stop == "filter" else self._calls(blocks)
+        calls = self._calls(blocks)
+        stop = stop_reason(self._stop, has_calls=bool(calls), has_text=bool(text.strip()))
+        is_refused = stop in ("filter", "refusal")
+        calls = () if is_refused else calls  # those before a refusal must not be executed
         if not text.strip() and not calls:
             raise self._empty_error(stop)
         return ModelResponse(
@@ -124,8 +113,8 @@ class MessagesAssembler:
             calls=calls,
             reasoning=join_text_parts([block.text for block in blocks if block.kind == "thinking"]),
             usage=self._usage(),
-            stop="calls" if calls and stop == "end" else stop,
-            verbatim=None if stop == "filter" else self._verbatim(blocks),
+            stop=stop,
+            verbatim=None if is_refused else self._verbatim(blocks),
             cache_lifetime_s=self._lifetime_s(),
         )
 
@@ -200,9 +189,8 @@ class MessagesAssembler:
         for block in blocks:
             if block.kind != "tool_use":
                 continue
-            name, call_id = str(block.raw.get("name") or ""), str(block.raw.get("id") or "")
-            if not name:
-                raise unnamed_call_error(self._provider)
+            name, call_id = str(block.raw.get("name") or UNNAMED_CALL), str(block.raw.get("id") or "")
+            block.raw["name"] = name
             if not call_id or any(call.id == call_id for call in calls):
                 call_id = block.raw["id"] = self._new_id()
             calls.append(ToolCall(call_id, name, block.arguments()))
@@ -224,7 +212,7 @@ class MessagesAssembler:
                 _text("The context window was full before the first word."),
                 _text("Compact the conversation, or correct the context window in Settings → Providers."),
             )
-        return empty_answer_error(self._provider, stop, self._refusal_text)
+        return empty_answer_error(self._provider, stop, self._stop, self._refusal_text)
 
 
 class _Block:

@@ -198,7 +198,7 @@ def _tool_outputs(messages: Sequence[Message]) -> Iterator[ToolOutput]:
         call = calls[message.call_id]
         try:
             arguments = msgspec.json.decode(call.arguments, type=dict[str, object])
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             arguments = {}
         yield ToolOutput(call.name, arguments, message.text)
 

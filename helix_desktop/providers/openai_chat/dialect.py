@@ -55,7 +55,8 @@ class ChatExchange:
     def new_assembler(self) -> ChatAssembler:
         """Return an assembler for the answer."""
         info = self._dialect.info
-        return ChatAssembler(info.provider, self._dialect.new_id, info.name, self._cache.lifetime_s)
+        tools = frozenset(tool.name for tool in self._request.tools)
+        return ChatAssembler(info.provider, self._dialect.new_id, info.name, self._cache.lifetime_s, tools)
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
         """Leave out a refused field, or switch to the variant that an error asks for; True if changed."""

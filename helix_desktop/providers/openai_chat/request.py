@@ -13,6 +13,7 @@ from helix_desktop.domain.request_extras import merge_fields
 from helix_desktop.providers.cache_fields import CacheFields
 from helix_desktop.providers.json_wire import arguments_text, data_url, encode_json
 from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, RequestVariant
+from helix_desktop.providers.thinking_tags import split_thinking
 from helix_desktop.providers.tool_call_ids import ToolCallIds, hash_id
 
 DIALECT = "openai-chat"
@@ -93,7 +94,9 @@ class _MessageEncoder:
     def _assistant(self, message: Message) -> dict[str, Any]:
         """Encode the original message; replace text and arguments that the window changed."""
         raw = self._original_message(message)
-        if (raw.get("content") or "") != message.text:
+        content = raw.get("content") or ""
+        # Thinking between tags goes back as it came: what templates do with it is theirs to know.
+        if content != message.text and split_thinking(content)[0] != message.text:
             raw["content"] = message.text or None
         if self._variant.fills_reasoning:
             raw.setdefault("reasoning_content", "")

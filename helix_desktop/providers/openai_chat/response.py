@@ -8,34 +8,22 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.messages import (
     ModelResponse,
     ReasoningDelta,
-    StopReason,
     TextDelta,
     ToolCall,
     Usage,
 )
+from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.empty_response import (
-    empty_answer_error,
-    missing_answer_error,
-    unnamed_call_error,
-)
 from helix_desktop.providers.json_wire import get_object, is_json_object, reported_usage
 from helix_desktop.providers.openai_chat.request import DIALECT
 from helix_desktop.providers.streaming import streamed_error
+from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
 
-_STOPS: Mapping[str, StopReason] = {
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "filter",
-    "safety": "filter",
-}
-"""Finish reasons other than a normal end: OpenAI's and those of compatible servers."""
-
-_FAILED_REASONS = frozenset({"error", "network_error"})
+_FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
 """Finish reasons that mean that the server failed."""
 
 _CACHED_FIELDS = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
@@ -47,13 +35,23 @@ _UNSPLIT_FIELDS = frozenset({"type", "id", "role", "format", "name", "index"})
 
 
 class ChatAssembler:
-    """Assembles the chunks of one answer. `new_id` creates ids for calls whose server sent none."""
+    """Assembles the chunks of one answer. `new_id` creates ids for calls whose server sent none.
+
+    `tools` are the names of the tools that the request offered.
+    """
 
     def __init__(
-        self, provider: str, new_id: Callable[[], str], model: str = "", cache_lifetime_s: int = 0
+        self,
+        provider: str,
+        new_id: Callable[[], str],
+        model: str = "",
+        cache_lifetime_s: int = 0,
+        tools: frozenset[str] = frozenset(),
     ) -> None:
         self._provider, self._new_id, self._model = provider, new_id, model
         self._cache_lifetime_s = cache_lifetime_s
+        self._tools = tools
+        self._tags = ThinkingTags()
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._extras: list[Mapping[str, Any]] = []
@@ -98,16 +96,17 @@ class ChatAssembler:
 
     def answer(self) -> ModelResponse:
         """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
-        text = "".join(self._text)
+        content = "".join(self._text)
         if not self._choices:
             raise missing_answer_error(self._provider, "choices")
         raw_calls = self._merged_calls()
-        stop = self._stop(bool(raw_calls))
+        text, thinking = split_thinking(content)
+        stop = stop_reason(self._finish, has_calls=bool(raw_calls), has_text=bool(text.strip()))
         if not text.strip() and not raw_calls:
-            raise empty_answer_error(self._provider, stop)
+            raise empty_answer_error(self._provider, stop, self._finish)
         message: dict[str, Any] = {
             "role": "assistant",
-            "content": text or None,
+            "content": content or None,
             **_merge_deltas(self._extras),
         }
         if raw_calls:
@@ -118,7 +117,7 @@ class ChatAssembler:
                 ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
                 for call in raw_calls
             ),
-            reasoning="".join(self._reasoning),
+            reasoning="".join(self._reasoning) + thinking,
             usage=self._usage,
             stop=stop,
             verbatim={
@@ -134,15 +133,17 @@ class ChatAssembler:
         deltas: list[AnswerDelta] = []
         delta.pop("role", None)
         self.progress += any(delta.values())
-        text, thought = _text_and_thinking(delta.pop("content", None))
+        text, thinking = _text_and_thinking(delta.pop("content", None))
         text += _text_and_thinking(delta.pop("refusal", None))[0]
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thinking
         if isinstance(reasoning, str) and reasoning:
             self._reasoning.append(reasoning)
             deltas.append(ReasoningDelta(reasoning))
         if text:
             self._text.append(text)
-            deltas.append(TextDelta(text))
+            text_piece, tagged = self._tags.add(text)
+            deltas += [ReasoningDelta(tagged)] if tagged else []
+            deltas += [TextDelta(text_piece)] if text_piece else []
         for call_delta in _call_deltas(delta):
             self._call_for(call_delta).deltas.append(call_delta)
         if delta:
@@ -150,13 +151,14 @@ class ChatAssembler:
         return deltas
 
     def _call_for(self, delta: Mapping[str, Any]) -> _Call:
-        """Return the call that a delta belongs to; servers omit or repeat index, id and name."""
+        """Return the call that a delta belongs to; servers omit, repeat or cut index, id and name."""
         index, call_id, name = _index(delta), str(delta.get("id") or ""), _name(delta)
         last = self._calls[-1] if self._calls else None
         target = self._by_index.get(index, None if call_id or name else last) if index is not None else last
-        if target is None or target.is_followed_by(call_id, name):
+        arguments = _function(delta).get("arguments")
+        if target is None or target.is_followed_by(call_id, name, arguments, self._tools):
             same = next((call for call in self._calls if call_id and call.id == call_id), None)
-            if same and not same.is_followed_by("", name):
+            if same and not same.is_followed_by("", name, arguments, self._tools):
                 target = same
             else:
                 target = _Call()
@@ -164,26 +166,24 @@ class ChatAssembler:
             if index is not None:
                 self._by_index[index] = target
         target.id = target.id or call_id
-        target.name = target.name or name
+        target.extend_name(name)
         return target
 
     def _merged_calls(self) -> list[dict[str, Any]]:
         merged: list[dict[str, Any]] = []
         used: set[str] = set()
         for call in self._calls:
-            if not call.name:
-                raise unnamed_call_error(self._provider)
             call_id = call.id if call.id and call.id not in used else self._new_id()
             used.add(call_id)
             raw = _merge_deltas(call.deltas)
             raw.pop("index", None)
-            function = {**raw.get("function", {}), "name": call.name, "arguments": call.arguments() or "{}"}
+            function = {
+                **raw.get("function", {}),
+                "name": call.name or UNNAMED_CALL,
+                "arguments": call.arguments() or "{}",
+            }
             merged.append({**raw, "id": call_id, "type": "function", "function": function})
         return merged
-
-    def _stop(self, has_calls: bool) -> StopReason:
-        stop = _STOPS.get(self._finish.lower(), "end")
-        return "calls" if has_calls and stop == "end" else stop
 
 
 class _Call:
@@ -194,13 +194,40 @@ class _Call:
         self.name = ""
         self.deltas: list[Mapping[str, Any]] = []
 
-    def is_followed_by(self, call_id: str, name: str) -> bool:
-        """Return True if a delta with this id and name (empty: it has none) starts another call."""
-        if call_id and self.id:
-            return call_id != self.id
+    def is_followed_by(self, call_id: str, name: str, arguments: Any, tools: frozenset[str]) -> bool:
+        """Return True if a delta with this id, name (empty: it has none) and arguments starts another call.
+
+        `tools` are the names that there are: they tell whether a name came in pieces.
+        """
+        is_new_id = bool(call_id and self.id and call_id != self.id)
+        so_far = self.arguments()
         if not name or not self.name:
+            # An id of its own in every delta says nothing, as long as the arguments go on.
+            begins = not isinstance(arguments, str) or arguments.lstrip().startswith("{")
+            return is_new_id and is_json_object(so_far) and bool(arguments) and begins
+        if call_id and self.id and not is_new_id:
             return False
-        return name != self.name or bool(call_id) or is_json_object(self.arguments())
+        if name == self.name:
+            if is_new_id:
+                return is_json_object(so_far) or not (so_far or arguments)
+            return bool(call_id) or is_json_object(so_far)
+        if so_far.strip():
+            return True
+        return not self._continues(name, tools, is_new_id=is_new_id)
+
+    def _continues(self, name: str, tools: frozenset[str], *, is_new_id: bool) -> bool:
+        """Return True if a name goes on with the one so far, as a piece of it or grown by one."""
+        if self.name in tools and name in tools:
+            return False
+        grown = name if name.startswith(self.name) else self.name + name
+        return any(tool.startswith(grown) for tool in tools) or not (is_new_id or self.name in tools)
+
+    def extend_name(self, name: str) -> None:
+        """Take the name of a delta that belongs to this call: the first, a piece, or the same again."""
+        if name.startswith(self.name):
+            self.name = name
+        elif name and not self.arguments().strip() and name != self.name:
+            self.name += name
 
     def arguments(self) -> str:
         """Return the arguments so far as text; some servers send them as an object."""
@@ -242,13 +269,13 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
     """Return text and thinking of a content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content, ""
-    text, thought = "", ""
+    text, thinking = "", ""
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and part.get("type") == "text":
             text += str(part.get("text") or "")
         elif isinstance(part, dict) and part.get("type") == "thinking":
-            thought += _text_and_thinking(part.get("thinking"))[0]
-    return text, thought
+            thinking += _text_and_thinking(part.get("thinking"))[0]
+    return text, thinking
 
 
 def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:

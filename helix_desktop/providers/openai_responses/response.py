@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.messages import (
     ModelResponse,
     ReasoningDelta,
@@ -15,12 +16,8 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
+from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.empty_response import (
-    empty_answer_error,
-    missing_answer_error,
-    unnamed_call_error,
-)
 from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object, reported_usage
 from helix_desktop.providers.openai_responses.request import DIALECT, part_texts
 from helix_desktop.providers.streaming import streamed_error
@@ -95,7 +92,7 @@ class ResponsesAssembler:
         calls = self._calls(items)
         text = "".join(self._text)
         if not text.strip() and not calls:
-            raise empty_answer_error(self._provider, stop)
+            raise empty_answer_error(self._provider, stop, self._incomplete_reason)
         return ModelResponse(
             text=text,
             calls=calls,
@@ -183,18 +180,18 @@ class ResponsesAssembler:
         return pieces
 
     def _stop(self) -> StopReason:
-        if self._incomplete_reason == "content_filter":
-            return "filter"
-        return "length" if self._status == "incomplete" else "end"
+        if self._status != "incomplete":
+            return "end"
+        reason = stop_reason(self._incomplete_reason, has_calls=False)
+        return "length" if reason == "end" else reason
 
     def _calls(self, items: list[_Item]) -> tuple[ToolCall, ...]:
         calls: list[ToolCall] = []
         for item in items:
             if item.raw.get("type") != "function_call":
                 continue
-            name, call_id = str(item.raw.get("name") or ""), str(item.raw.get("call_id") or "")
-            if not name:
-                raise unnamed_call_error(self._provider)
+            name, call_id = str(item.raw.get("name") or UNNAMED_CALL), str(item.raw.get("call_id") or "")
+            item.raw["name"] = name
             if not call_id or any(call.id == call_id for call in calls):
                 call_id = item.raw["call_id"] = self._new_id()
             calls.append(ToolCall(call_id, name, item.arguments_json()))

@@ -81,7 +81,7 @@ def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
 def _from_json(block: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...]:
     try:
         data = json.loads(block if block.startswith("{") else f"{{{block}}}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             text("The block isn't valid JSON."),
             text("{reason}.", reason=str(error)),

@@ -13,11 +13,12 @@ from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.events.choices import McpServerFailed
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.domain.permissions.rules import mcp_change
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
-from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import ServerContext, start_timeout_s
 from helix_desktop.services.mcp.config_import import ServerDraft
@@ -235,6 +236,16 @@ class McpServerService:
         """Return the servers that did not start, since a secret has no value, by name."""
         hub = self._hubs.get(workspace_id)
         return hub.servers_lacking_secrets if hub is not None else ()
+
+    def failures(self, workspace_id: str) -> tuple[McpServerFailed, ...]:
+        """Return the servers that should run and don't, each with the reason and its last line."""
+        hub = self._hubs.get(workspace_id)
+        return tuple(McpServerFailed(*failure) for failure in hub.failures) if hub is not None else ()
+
+    def rejected_tools(self, workspace_id: str) -> tuple[tuple[str, str, OptionalText], ...]:
+        """Return the tools that can't be offered: the server, the tool, and why."""
+        hub = self._hubs.get(workspace_id)
+        return hub.rejected_tools if hub is not None else ()
 
     def is_starting(self, workspace_id: str, name: str) -> bool:
         """Return True if a server is about to start, or is being started."""

@@ -69,6 +69,14 @@ class HitLine:
         return self.after[offset - 1] if offset <= len(self.after) else None
 
 
+_DEFINES = re.compile(
+    rb"[\s+>|]*(?:(?:export|pub(?:lic)?(?:\(\w+\))?|private|protected|static|async|default|abstract|final)\s+)*"
+    rb"(?:def|class|func(?:tion)?|fn|type|interface|struct|enum|trait|const|let|var|macro_rules!)\s+\S"
+)
+"""A line that defines a name in one of the common languages, also as a line of a diff that adds it."""
+_OF_TESTS = re.compile(r"(?:^|[/_.\s-])(?:tests?|specs?)(?:[/_.\s-]|$)|_test\.|\.(?:test|spec)\.")
+
+
 @dataclass(frozen=True)
 class EntryHit:
     """A covered entry that matches: its best spots, and the numbers of all lines that match, up to a limit.
@@ -89,6 +97,13 @@ class EntryHit:
     def count(self) -> int:
         """Return how many of its lines match."""
         return len(self.numbers)
+
+    @property
+    def defines(self) -> bool:
+        """Return True if one of the spots defines something, outside of tests: others mention it."""
+        return not _OF_TESTS.search(self.entry.line.label) and any(
+            _DEFINES.match(spot.line) for spot in self.spots
+        )
 
     def best(self) -> EntryHit:
         """Return it with a few of its spots, the best ones."""

@@ -47,12 +47,14 @@ class HitGroup:
 def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]:
     """Return the hits as groups in their order: with whole words, with parts of words, by description only.
 
-    Of the first two the agent's conclusions come first. Lines that one before it has too, with the same
-    context lines, are left out; a content that has no others joins that one.
+    Of the first two the agent's conclusions come first, then what defines something. Lines that one before it
+    has too, with the same context lines, are left out; a content that has no others joins that one.
     """
     groups: list[HitGroup] = []
     by_key: dict[object, tuple[HitGroup, HitLine]] = {}
-    for hit in sorted(hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion)):
+    for hit in sorted(
+        hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion, not hit.defines)
+    ):
         if not hit.spots or hit.entry.line.label == "call":
             continue
         all_lines = hit.all_lines if around.has_all else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError, ToolError
@@ -33,13 +33,14 @@ from helix_desktop.tools.cache.entry_search import (
     EntrySearchResult,
 )
 from helix_desktop.tools.cache.handles import EntryRange
-from helix_desktop.tools.cache.origins import Origin, Origins
+from helix_desktop.tools.cache.origins import CallingSession, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
 _NOTHING = "nothing found"
+_FEW_LINES = 3  # of a pattern in an index: then it may be meant for what lies elsewhere
 _MAX_SEQS = 6  # events that the description of an answer names
 
 
@@ -57,13 +58,14 @@ class RecallLimits:
 class RecalledText:
     """What is recalled: its text, in a few words which part of the content it is, and the lines `of` it.
 
-    A search is final if something was found, or not all could be searched.
+    A search is final if something was found, or not all could be searched; `count` lines were found.
     """
 
     text: str
     part: str = ""
     of: str = ""
     is_final: bool = True
+    count: int = 0
 
 
 class IndexRecall:
@@ -106,9 +108,30 @@ class IndexRecall:
                 f'{name}, {session_name}, whose entries are hash="{_example(entry.digest, covered.entries)}"'
             )
         answer = await self._search(f"{name} · ", covered, args, origins, may_go_on)
+        if 0 < answer.count <= _FEW_LINES and origins.session is not None:
+            elsewhere = await self._elsewhere(covered, args, origins.session, may_go_on)
+            return replace(answer, text="\n".join(filter(None, (answer.text, elsewhere))))
         if answer.is_final:
             return answer
         return await self.search_session(answer.text, args, origins, may_go_on)
+
+    async def _elsewhere(
+        self,
+        covered: CoveredEntries,
+        args: RecallArguments,
+        session: CallingSession,
+        should_continue: Callable[[], bool],
+    ) -> str:
+        """Return where else in the calling session a pattern is, of which an index has few lines."""
+        seen = {entry.seq for entry in covered.entries}
+        everything = await asyncio.to_thread(session_entries, session)
+        others = [entry for entry in without_questions(everything.entries) if entry.seq not in seen]
+        searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, ALL_LINES)
+        found = await searcher.search(others, args.pattern, 0)
+        count = sum(hit.count or 1 for hit in found.hits)
+        if not count:
+            return ""
+        return f"{count:,} more elsewhere in this session, in {_seqs(found.hits)}."
 
     async def search_session(
         self,
@@ -153,7 +176,12 @@ class IndexRecall:
         lines = pluralize(count, "line")
         places = pluralize(len(search.hits), "place")
         has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
-        order = "the agent's conclusions first, then the newest" if has_conclusion else "newest first"
+        has_definition = any(hit.defines and hit.has_words for hit in search.hits)
+        first = [
+            *(["the agent's conclusions first"] if has_conclusion else []),
+            *(["definitions" if has_conclusion else "definitions first"] if has_definition else []),
+        ]
+        order = ", then ".join([*first, "the newest"]) if first else "newest first"
         head = "\n".join([f"{opening}{lines} for {args.quoted_pattern} in {places}, {order}", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         limits = self._limits
@@ -161,7 +189,7 @@ class IndexRecall:
         budget = max(1, (args.max_tokens or max_tokens) - head_tokens)
         writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
         text = f"{head}\n{await writer.write(search.hits, widths(args.context))}"
-        return RecalledText(text, f"{lines} in {_seqs(search.hits)}")
+        return RecalledText(text, f"{lines} in {_seqs(search.hits)}", count=count)
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session_id):

@@ -87,7 +87,7 @@ class WriteFile(Tool[WriteFileArguments]):
     def _change(self, args: WriteFileArguments) -> FileWrite:
         refuse_marker("content", args.content)
         rel, before, stamp = self._writer.read_current(args.path)
-        after, preserved = reencode(before, args.content)
+        after, preserved = reencode(rel, before, args.content)
         if len(after) > MAX_BYTES:
             raise ToolError("The content is over 16 MB.", fix="Write a program that makes the file.")
         if before == after:

@@ -11,7 +11,7 @@ from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.files.ignore import LEFT_OUT
+from helix_desktop.tools.files.ignore import LEFT_OUT, MarkedIgnoreFiles
 from helix_desktop.tools.files.jail import Jail, SearchRoot
 from helix_desktop.tools.files.search_text import gitignore_options, hidden_globs, release_folder
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
@@ -62,7 +62,8 @@ async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoo
             raise ToolError(f"{path} is a file.", fix="path names a folder to look in.")
         options = ["--files", "--null", "--sort=path", *gitignore_options(), *hidden_globs(jail, root), "."]
         result = await ripgrep.run(options, root.cwd)
-        return root, await asyncio.to_thread(_without_ignored, jail, root, result)
+        marked = MarkedIgnoreFiles(root.cwd)
+        return root, await asyncio.to_thread(_without_ignored, jail, root, result, marked)
     finally:
         await release_folder(search_root)
 
@@ -79,15 +80,19 @@ async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
 
 def _places_of(name: str, output: bytes) -> list[str]:
     """Return the paths of files with a name among NUL-separated paths."""
-    paths = (normalize_path(found.decode(errors="replace")) for found in output.split(b"\0"))
+    paths = (normalize_path(found.decode(errors="surrogateescape")) for found in output.split(b"\0"))
     return [escape_hidden_name(found) for found in paths if found.rpartition("/")[2] == name]
 
 
-def _without_ignored(jail: Jail, root: SearchRoot, result: ProcessResult) -> ProcessResult:
-    if not jail.limits.ignore_file.exists:
+def _without_ignored(
+    jail: Jail, root: SearchRoot, result: ProcessResult, marked: MarkedIgnoreFiles
+) -> ProcessResult:
+    decoded = result.output.decode(errors="surrogateescape").split("\0")
+    names = [normalize_path(name) for name in decoded if name]
+    unlisted = [name for name in names if not marked.ignores(name)]
+    if len(unlisted) == len(names) and not jail.limits.ignore_file.exists:
         return result
-    names = (name for name in result.output.decode(errors="surrogateescape").split("\0") if name)
-    paths = jail.limits.ignore_file.without_ignored(root.path, map(normalize_path, names))
+    paths = jail.limits.ignore_file.without_ignored(root.path, unlisted)
     return replace(result, output="\0".join(paths).encode(errors="surrogateescape"))
 
 
@@ -116,7 +121,7 @@ def _part_regex(token: str) -> str:
 
 
 def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: str) -> str:
-    names = (normalize_path(name.decode(errors="replace")) for name in output.split(b"\0") if name)
+    names = (normalize_path(name.decode(errors="surrogateescape")) for name in output.split(b"\0") if name)
     matches = sorted(name for name in names if regex.fullmatch(name))
     where = folder or "the workspace"
     if not matches:

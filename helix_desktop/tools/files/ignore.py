@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
@@ -13,7 +14,9 @@ from helix_desktop.domain.files.ignore_rules import IgnoreRules
 
 IGNORE_FILE = ".agentignore"
 LEFT_OUT = f"(what {IGNORE_FILE} lists is left out)\n"
+_GIT_IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 _MAX_BYTES = 256 * 1024
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
@@ -53,11 +56,45 @@ class IgnoreFile:
         return self._rules
 
 
+class MarkedIgnoreFiles:
+    """Git's ignore files with a byte order mark, which ripgrep takes for a part of their first rule.
+
+    `folder` is where a search begins; rules of folders above it don't count there. All methods block.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._rules: dict[str, tuple[IgnoreRules, ...]] = {}
+
+    def ignores(self, path: str) -> bool:
+        """Return True if such a file lists a path below the folder, or one of the folders it is in."""
+        parts = path.split("/")
+        for depth in range(len(parts) - 1, -1, -1):
+            inside = "/".join(parts[:depth])
+            if inside not in self._rules:
+                self._rules[inside] = tuple(self._read(inside))
+            if any(rules.ignores(parts[depth:]) for rules in self._rules[inside]):
+                return True
+        return False
+
+    def _read(self, inside: str) -> Iterator[IgnoreRules]:
+        for name in _GIT_IGNORE_FILES:
+            path = os.path.join(self._folder, inside, name)
+            try:
+                descriptor = os.open(path, os.O_RDONLY | _SAFE)
+            except (OSError, ValueError):
+                continue
+            with os.fdopen(descriptor, "rb") as file:
+                is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+                if is_file and file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8:
+                    yield IgnoreRules(file.read(_MAX_BYTES).decode(errors="replace"), _IGNORES_CASE)
+
+
 def _read(path: Path, file_stat: os.stat_result) -> IgnoreRules:
     if not stat.S_ISREG(file_stat.st_mode):
         raise _unreadable("It is a link or no file; only a file of the workspace counts.")
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | _SAFE)
         with os.fdopen(descriptor, "rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:

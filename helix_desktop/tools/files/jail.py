@@ -144,12 +144,7 @@ class PathLimits:
         self.ignore_file = IgnoreFile(root)
 
     def check_read(self, path: str, parts: tuple[str, ...], is_folder: bool = False) -> None:
-        """Raise ToolError when the path holds the app's own data, or the ignore file lists it.
-
-        Also when a link leads to a name that is not valid text, which could not be shown.
-        """
-        if any("\ud800" <= sign <= "\udfff" for part in parts for sign in part):
-            raise path_refused(path, "a link on the way leads to a name that is not valid Unicode.")
+        """Raise ToolError when the path holds the app's own data, or the ignore file lists it."""
         if is_below(parts, self.hidden):
             raise path_refused(path, "it holds this program's own data.")
         if self.ignore_file.ignores(parts, is_folder):

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.unicode_safety import escape_undecodable, unescape_name
 from helix_desktop.tools.errors import os_errors_as_tool_errors, path_refused
 from helix_desktop.tools.files.jail import (
     DirEntry,
@@ -56,6 +57,11 @@ class _Walk:
         return self._folders[-1]
 
     @property
+    def spelling(self) -> str:
+        """The place reached as tools print it, and take it again."""
+        return "/".join(map(escape_undecodable, self.parts))
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """The components of the place reached, links resolved; `rest` are those that do not exist."""
         return (*self.names, *((self.last,) if self.last else ()), *self.rest)
@@ -76,7 +82,7 @@ class _Walk:
 
     def _enter(self, name: str) -> bool:
         try:
-            mode = os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode
+            name, mode = self._look_up(name)
         except FileNotFoundError:
             if not (self._pending and self._make):
                 self.last, self.rest = name, tuple(self._pending)
@@ -91,6 +97,16 @@ class _Walk:
         else:
             self.last = name
         return True
+
+    def _look_up(self, name: str) -> tuple[str, int]:
+        """Return the name of an entry and its mode; a name as tools print it stands for what it spells."""
+        try:
+            return name, os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            actual = unescape_name(name)
+            if actual == name or "/" in actual or "\0" in actual:
+                raise
+            return actual, os.stat(actual, dir_fd=self.folder, follow_symlinks=False).st_mode
 
     def _up(self) -> None:
         if not self.names:
@@ -125,7 +141,7 @@ class PosixJail:
     def open_file(self, path: str) -> Iterator[OpenFile]:
         """Open a regular file to read."""
         with os_errors_as_tool_errors("read", path), self._walk(path) as walk:
-            rel = "/".join(walk.parts)
+            rel = walk.spelling
             if not walk.last:
                 raise ToolError(f"{rel or 'The workspace'} is a folder.", fix="Use list_directory.")
             _refuse_unless_file(rel, os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False))
@@ -141,7 +157,7 @@ class PosixJail:
             self._folder(path) as walk,
             os.scandir(walk.folder) as entries,
         ):
-            return "/".join(walk.parts), [_dir_entry(entry.name, walk.folder) for entry in entries]
+            return walk.spelling, [_dir_entry(entry.name, walk.folder) for entry in entries]
 
     @contextmanager
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
@@ -149,17 +165,18 @@ class PosixJail:
         with os_errors_as_tool_errors("open", path), self._walk(path) as walk:
             if walk.last:
                 file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
-                _refuse_unless_file("/".join(walk.parts), file_stat)
-            rel = "/".join(walk.names)
+                _refuse_unless_file(walk.spelling, file_stat)
+            place = "/".join(walk.names)
+            rel = escape_undecodable(place)
             # Only Linux can enter a folder by a descriptor that has no path.
-            cwd = f"/proc/self/fd/{walk.folder}" if sys.platform == "linux" else str(self._root / rel)
+            cwd = f"/proc/self/fd/{walk.folder}" if sys.platform == "linux" else str(self._root / place)
             yield SearchRoot(rel, cwd, walk.last)
 
     def resolve_writable(self, path: str) -> str:
         """Return the path that a write would really change. Raises ToolError when it may not be written."""
         with os_errors_as_tool_errors("write", path), self._walk(path) as walk:
             self._check_target(path, walk)
-            return "/".join(walk.parts)
+            return walk.spelling
 
     def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
         """Replace a file as a whole, or create it (folders too), and return its path in the workspace."""
@@ -167,7 +184,7 @@ class PosixJail:
         with os_errors_as_tool_errors("write", path), self._walk(path, create=True) as walk:
             self._check_target(path, walk)
             self._replace(walk, data, stamp)
-            return "/".join(walk.parts)
+            return walk.spelling
 
     @contextmanager
     def _walk(self, path: str, create: bool = False) -> Iterator[_Walk]:
@@ -185,12 +202,12 @@ class PosixJail:
         with self._walk(path) as walk:
             if walk.last:
                 os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
-                raise ToolError(f"{'/'.join(walk.parts)} is not a folder.", fix="Use read_file for a file.")
+                raise ToolError(f"{walk.spelling} is not a folder.", fix="Use read_file for a file.")
             yield walk
 
     def _check_target(self, path: str, walk: _Walk) -> None:
         self.limits.check_write(path, walk.parts)
-        rel = "/".join(walk.parts)
+        rel = walk.spelling
         if not walk.last:
             raise ToolError(f"{rel} is a folder.", fix="Name a file in it.")
         with suppress(FileNotFoundError):
@@ -221,7 +238,7 @@ class PosixJail:
         except FileNotFoundError:
             file_stat = None
         if (FileStamp.of(file_stat) if file_stat else None) != stamp:
-            raise changed_file_refused("/".join(walk.parts))
+            raise changed_file_refused(walk.spelling)
         if file_stat:
             os.fchmod(descriptor, stat.S_IMODE(file_stat.st_mode))
 

@@ -10,7 +10,12 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.encoding import kind_by_signature, utf16_encoding
+from helix_desktop.domain.files.encoding import (
+    declared_encoding,
+    kind_by_signature,
+    text_encoding,
+    utf16_encoding,
+)
 from helix_desktop.domain.files.secret_names import is_secret_path
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.text_format import format_bytes, pluralize
@@ -22,7 +27,7 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.find import same_name_hint
@@ -95,8 +100,13 @@ def _read(open_file: OpenFile, args: ReadFileArguments) -> ToolResult:
     open_file.file.seek(0)
     if b"\0" in start:
         if encoding := utf16_encoding(start):
-            return _read_utf16(open_file, encoding, args)
+            return _read_decoded(open_file, encoding, args)
         return _as_image(open_file) or _describe_binary(open_file, start)
+    if declared_encoding(start) and open_file.stamp.size <= _WHOLE_CAP:
+        encoding = text_encoding(open_file.file.read(_WHOLE_CAP))
+        open_file.file.seek(0)
+        if encoding not in ("", "utf-8"):
+            return _read_decoded(open_file, encoding, args)
     if args.start_line is None and args.end_line is None:
         return _read_all(open_file)
     return _read_range(open_file, open_file.file, args.start_line or 1, args.end_line)
@@ -139,13 +149,14 @@ def _read_all(open_file: OpenFile) -> ToolResult:
     )
 
 
-def _read_utf16(open_file: OpenFile, encoding: str, args: ReadFileArguments) -> ToolResult:
-    """Return the text of a UTF-16 file in UTF-8."""
+def _read_decoded(open_file: OpenFile, encoding: str, args: ReadFileArguments) -> ToolResult:
+    """Return the text of a file in another encoding in UTF-8."""
     data = _read_all(open_file).content
     text = data.decode(encoding, "replace").removeprefix("\ufeff").encode()
     if args.start_line is not None or args.end_line is not None:
         return _read_range(open_file, text.splitlines(keepends=True), args.start_line or 1, args.end_line)
-    head = f"{open_file.path} is in UTF-16 ({len(data):,} bytes); as UTF-8:\n".encode()
+    name = encoding.removesuffix("-le").removesuffix("-be").upper()
+    head = f"{open_file.path} is in {name} ({len(data):,} bytes); as UTF-8:\n".encode()
     return ToolResult(head + text, target=open_file.path)
 
 
@@ -225,10 +236,8 @@ class ListDirectory(UnguardedTool[ListDirectoryArguments]):
             count += 1
             if len(lines) >= _MAX_ITEMS:
                 continue
-            name = item.name.encode(errors="backslashreplace").decode()
-            open_it = (
-                item.kind == "folder" and depth > 1 and item.name not in _NOT_EXPANDED and name == item.name
-            )
+            name = escape_undecodable(item.name)
+            open_it = item.kind == "folder" and depth > 1 and item.name not in _NOT_EXPANDED
             lines.append(
                 indent
                 + _line(
@@ -240,7 +249,8 @@ class ListDirectory(UnguardedTool[ListDirectoryArguments]):
                 )
             )
             if open_it:
-                count += self._branch_or_note("/".join(parts), depth - 1, indent + "  ", lines)
+                place = "/".join(map(escape_undecodable, parts))
+                count += self._branch_or_note(place, depth - 1, indent + "  ", lines)
         return rel, count
 
     def _branch_or_note(self, path: str, depth: int, indent: str, lines: list[str]) -> int:

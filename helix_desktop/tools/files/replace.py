@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.files.encoding import text_encoding, utf16_encoding
 from helix_desktop.domain.files.secret_names import is_secret_path
 from helix_desktop.tools.arguments import Arguments
 
@@ -64,8 +64,9 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
     refuse_marker("new_text", edit.new_text)
     if edit.old_text == edit.new_text:
         raise ToolError("old_text and new_text are the same.", "Nothing would change.")
-    encoding = utf16_encoding(data)
-    text = _utf16_to_utf8(rel, data, encoding) if encoding else data
+    encoding, text = _as_utf8(rel, data)
+    if not encoding and not edit.new_text.isascii():
+        raise _unknown_encoding(rel)
     old, new = _as_in_file(text, edit.old_text), _as_in_file(text, edit.new_text)
     starts = _offsets(text, old)
     if not starts:
@@ -83,8 +84,9 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
             fix="Give more of the text around it, or set replace_all.",
         )
     after = text.replace(old, new)
-    data = after.decode().encode(encoding) if encoding else after
-    return data, Replacements(starts, len(old), len(new))
+    if encoding not in ("", "utf-8"):
+        after = _encoded(rel, after.decode(), encoding)
+    return after, Replacements(starts, len(old), len(new))
 
 
 def refuse_marker(argument: str, text: str) -> None:
@@ -99,8 +101,7 @@ def refuse_marker(argument: str, text: str) -> None:
 
 def lines_of(rel: str, data: bytes, offsets: list[int]) -> dict[int, int]:
     """Return the line of each place in a file's text, as UTF-8. Raises ToolError for invalid UTF-16."""
-    encoding = utf16_encoding(data)
-    text = _utf16_to_utf8(rel, data, encoding) if encoding else data
+    _, text = _as_utf8(rel, data)
     lines, line, counted = dict[int, int](), 1, 0
     for offset in sorted(offsets):
         line += text.count(b"\n", counted, offset)
@@ -108,30 +109,77 @@ def lines_of(rel: str, data: bytes, offsets: list[int]) -> dict[int, int]:
     return lines
 
 
-def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
-    """Encode new content with the encoding and line ends of the old one; return bytes and what was kept."""
+def reencode(rel: str, previous: bytes | None, content: str) -> tuple[bytes, str]:
+    """Encode new content with the encoding and line ends of the old one; return bytes and what was kept.
+
+    Raises ToolError where the encoding of the old one is not known, or has not all characters of the new one.
+    """
     if not previous:
         return content.encode(), ""
-    encoding, preserved = utf16_encoding(previous), []
+    encoding, preserved = utf16_encoding(previous), list[str]()
+    if not encoding and b"\0" not in previous and (other := text_encoding(previous)) != "utf-8":
+        return _reencode_other(rel, previous, content, other)
     if _is_crlf(previous, encoding) and "\r" not in content:
         content = content.replace("\n", "\r\n")
         preserved.append("CRLF line ends")
     if encoding:
-        return (_BOM + content.removeprefix(_BOM)).encode(encoding), " and ".join([*preserved, "UTF-16"])
+        marked = _BOM + content.removeprefix(_BOM)
+        return _encoded(rel, marked, encoding), " and ".join([*preserved, _encoding_name(encoding)])
     if previous.startswith(codecs.BOM_UTF8) and not content.startswith(_BOM):
         content = _BOM + content
         preserved.append("byte order mark")
     return content.encode(), " and ".join(preserved)
 
 
-def _utf16_to_utf8(rel: str, data: bytes, encoding: str) -> bytes:
-    """Convert UTF-16 to UTF-8. Raises ToolError if it is not valid UTF-16."""
-    try:
-        return data.decode(encoding).encode()
-    except UnicodeError:
+def _as_utf8(rel: str, data: bytes) -> tuple[str, bytes]:
+    """Return a file's encoding and its text in UTF-8; with an unknown encoding the bytes as they are.
+
+    Raises ToolError for a file that begins like UTF-16 and is not.
+    """
+    encoding = "" if b"\0" in data and not utf16_encoding(data) else text_encoding(data)
+    if encoding:
+        return encoding, data if encoding == "utf-8" else data.decode(encoding).encode()
+    if utf16_encoding(data):
         raise ToolError(
             f"{rel} cannot be edited.", "It begins like UTF-16 and is not.", "Use run_command to change it."
+        )
+    return "", data
+
+
+def _encoded(rel: str, text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        sign = text[error.start]
+        raise ToolError(
+            f"{rel} was not changed: {sign!r} can't be written in {_encoding_name(encoding)}.",
+            "The file is in that encoding, and a file has only one.",
+            "Use other characters, or convert the file to UTF-8 first with run_command.",
         ) from None
+
+
+def _unknown_encoding(rel: str) -> ToolError:
+    return ToolError(
+        f"{rel} was not changed: it isn't UTF-8, and nothing says which encoding it is in.",
+        "Characters that are not ASCII would be in another encoding than the rest.",
+        "Use ASCII only, or convert the file to UTF-8 first with run_command (iconv -f ENCODING -t UTF-8).",
+    )
+
+
+def _reencode_other(rel: str, previous: bytes, content: str, encoding: str) -> tuple[bytes, str]:
+    """Encode new content for a file that is neither UTF-8 nor UTF-16."""
+    if not encoding and not content.isascii():
+        raise _unknown_encoding(rel)
+    preserved = [_encoding_name(encoding)] if encoding else []
+    if _is_crlf(previous, "") and "\r" not in content:
+        content = content.replace("\n", "\r\n")
+        preserved.insert(0, "CRLF line ends")
+    return _encoded(rel, content, encoding or "ascii"), " and ".join(preserved)
+
+
+def _encoding_name(codec: str) -> str:
+    """Return a codec's name as people write it."""
+    return codec.removesuffix("-le").removesuffix("-be").upper()
 
 
 def _is_crlf(data: bytes, encoding: str) -> bool:

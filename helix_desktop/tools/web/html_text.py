@@ -21,12 +21,18 @@ _MAX_DEPTH = 20  # levels of lists that are told apart
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9:-]*|[!?])")
 _MAX_TAG = 16_384  # characters
 _MAX_BRACKETS = 40  # inside the quotes of one tag
+_MAX_TAGS = 200_000  # of a page that are read one by one, in about a second; a usual page has some thousands
+_ANY_TAG = re.compile(r"<[^<>]{0,500}>")
+_SCRIPT = re.compile(r"<(script|style)[\s>]", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\n\f\u00a0]+")
 _GAPS = re.compile(r"\n{3,}")
 
 
 def html_to_text(html: str) -> str:
-    """Return the text of a page in linear time; malformed markup is read as far as possible."""
+    """Return the text of a page in linear time; malformed markup is read as far as possible.
+
+    Behind so many tags that reading each would take seconds, only the words are left.
+    """
     reader = _Reader()
     for tag, attributes, words in _tokenize(html):
         if words:
@@ -43,8 +49,12 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
 
     The standard library's parser takes quadratic time on tags that are never closed.
     """
-    at, close = 0, -1
+    at, close, tags = 0, -1, 0
     while at < len(html):
+        if tags >= _MAX_TAGS:
+            yield "", "", _without_tags(html, at)
+            return
+        tags += 1
         begin = html.find("<", at)
         if begin < 0:
             yield "", "", html[at:]
@@ -64,9 +74,20 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
             at = begin + 1
             continue
         end = _end_of(html, begin, close)
+        tags += html.count(">", begin, end)  # each of them was taken for the end first
         tag = match.group(1).lower()
         yield tag, html[match.end() : end], ""
         at = _skip_element(html, tag, end + 1) if tag in _HIDDEN_TAGS else end + 1
+
+
+def _without_tags(html: str, at: int) -> str:
+    """Return the words from an offset on, without scripts and styles."""
+    parts = []
+    while (script := _SCRIPT.search(html, at)) is not None:
+        parts.append(html[at : script.start()])
+        at = _skip_element(html, script.group(1), script.end())
+    parts.append(html[at:])
+    return _ANY_TAG.sub(" ", " ".join(parts))
 
 
 def _end_of(html: str, begin: int, close: int) -> int:

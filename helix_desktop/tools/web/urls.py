@@ -12,6 +12,10 @@ from helix_desktop.domain.unicode_safety import first_hidden
 _MAX_LENGTH = 2_000  # characters
 _PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# The standard library of Python 3.11 takes these for public (RFC 3879, 6890, 7526, 9637).
+_NOT_PUBLIC = tuple(
+    map(ipaddress.ip_network, ("fec0::/10", "3fff::/20", "5f00::/16", "192.0.0.0/24", "192.88.99.0/24"))
+)
 _FIX = "Give a whole address such as https://example.org/page."
 
 
@@ -67,6 +71,8 @@ def is_public(address: str) -> bool:
             inside = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inside is not None:
             return is_public(str(inside))
+    if any(ip in network for network in _NOT_PUBLIC):
+        return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
-from helix_desktop.ui.cache.rows import CacheRow, CacheState
+from helix_desktop.ui.cache.rows import CacheRow, CacheState, short_digest
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
@@ -75,7 +75,7 @@ class CacheDelegate(QStyledItemDelegate):
             ("muted", text, theme.muted),
             ("number", text, theme.muted),
             ("path", mono, theme.text),
-            ("mono", mono, theme.text),
+            ("digest", mono, theme.muted),
             ("mono-muted", mono, theme.muted),
         )
         self._styles = {style: (font, QFontMetricsF(font), QColor(color)) for style, font, color in faces}
@@ -168,8 +168,8 @@ class CacheDelegate(QStyledItemDelegate):
         return fitted
 
     def _placeholder(self, painter: QPainter, rect: QRect, style: CellStyle, digest: str) -> None:
-        if style == "mono":
-            self._text(painter, rect, f"{digest[:8]} …", "mono-muted")
+        if style == "digest":
+            self._text(painter, rect, short_digest(digest), "mono-muted")
             return
         width = min(46, rect.width() - 2 * PAD)
         left = rect.right() - PAD - width if style == "number" else rect.left() + PAD

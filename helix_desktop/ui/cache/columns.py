@@ -32,7 +32,7 @@ ColumnKey: TypeAlias = Literal[
     "used",
     "digest",
 ]
-CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "mono", "mono-muted"]
+CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "digest", "mono-muted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,15 @@ def tokens_text(row: CacheRow) -> str:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("state", text("State"), 120, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
+    Column("state", text("State"), 104, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
-    Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row),
+    Column("tool", text("Tool"), 106, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
-    Column("target", text("Target"), 196, 0, "path", lambda row, _: row.target or "–", stretch=3,
+    Column("target", text("Target"), 146, 0, "path", lambda row, _: row.target or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),
-    Column("line", text("Content"), 144, 6, "mono-muted",
+    Column("digest", text("SHA-256"), 112, 6, "digest", lambda row, _: short_digest(row.digest),
+            tip=text("Digest of its bytes, by which it is recalled and verified")),
+    Column("line", text("Content"), 110, 7, "mono-muted",
             lambda row, _: row.hit or row.first_line, stretch=4,
             tip=text("The first line, or in a search the line that was found")),
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size),
@@ -86,7 +88,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row),
             tip=text("Tokens in a request, as the model of the open session counts them")),
     Column(
-        "saved", text("Saved", "tokens: column"), 64, 7, "number",
+        "saved", text("Saved", "tokens: column"), 64, 8, "number",
         lambda row, _: format_tokens(row.saved, in_column=True) if row.saved else "–",
         tip=text("Tokens saved in the context window of the open session"),
     ),
@@ -96,14 +98,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("refs", text("Refs"), 52, 10, "number",
             lambda row, _: format_integer(row.references),
             tip=text("Places in sessions that use it: its output, a question about its form, a note")),
-    Column("created", text("Created"), 96, 5, "muted",
+    Column("created", text("Created"), 88, 5, "muted",
             lambda row, now: format_relative_time(row.created_at_ms, now),
             tip=text("When it was stored first")),
     Column("used", text("Last used"), 96, 11, "muted",
             lambda row, now: format_relative_time(row.last_used_at_ms, now),
             tip=text("When it was recalled last; before the first recall, when it was stored")),
-    Column("digest", text("SHA-256"), 124, 8, "mono", lambda row, _: short_digest(row.digest),
-            tip=text("Digest of its bytes, by which it is recalled and verified")),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
 
+from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.store.sort_column import SortColumn
 
@@ -170,5 +171,5 @@ class CacheSource(Protocol):
 
 
 def short_digest(digest: str) -> str:
-    """Return a digest as the table writes it: `9f3ac21e…b07e`."""
-    return f"{digest[:8]}…{digest[-4:]}"
+    """Return a digest as the table writes it, by its first 12 digits."""
+    return digest[:SHORT_DIGITS]

@@ -259,13 +259,7 @@ class ChangeDetail(Themed, QWidget):
         folder, name = split_path(file.path)
         self._title.set_text(f"{folder}/{name}" if folder else name)
         self._title.setToolTip(path_text(file.path))
-        moved = tr("moved from {path}", path=path_text(file.moved_from)) if file.moved_from else ""
-        self._show_note(
-            moved if moved and file.kind != "same" else kind_text(file.kind),
-            who_text(file.last) if file.is_one_capture else makers_text(file.captures),
-            when_text(file.last, self._clock(), with_time=True),
-            "" if file.is_covered else tr("can't be undone"),
-        )
+        self._show_note(file)
         self.show_turn_lines(None)  # the diff has its own
         self._show_status(file)
         self._show_revert(file)
@@ -277,11 +271,7 @@ class ChangeDetail(Themed, QWidget):
         taken_back = "redo-2" if group.first.is_redo else "undo-2"
         self._icon.show_icon(taken_back if group.is_revert else "message-square", "muted")
         self._title.set_text(turn_text(group))
-        self._show_note(
-            group_files_text(group),
-            "" if group.is_revert else tr.plural(len(group.captures), "%n step", "%n steps"),
-            when_text(group.captures[-1], self._clock(), with_time=True),
-        )
+        self._show_note(group)
         self._show_status(group)
         self.show_turn_lines(None)
         self._show_revert(group)
@@ -304,7 +294,27 @@ class ChangeDetail(Themed, QWidget):
             line.set_text(words)
             line.setVisible(bool(words))
 
-    def _show_note(self, *parts: str) -> None:
+    def update_times(self) -> None:
+        """Show how long ago it was, as the list does."""
+        if self.entry is not None:
+            head = None if isinstance(self.entry, FileRow) else self.entry.head
+            self._show_note(head or self.entry)
+
+    def _show_note(self, entry: Entry) -> None:
+        if isinstance(entry, FileRow):
+            moved = tr("moved from {path}", path=path_text(entry.moved_from)) if entry.moved_from else ""
+            parts = [
+                moved if moved and entry.kind != "same" else kind_text(entry.kind),
+                who_text(entry.last) if entry.is_one_capture else makers_text(entry.captures),
+                when_text(entry.last, self._clock(), with_time=True),
+                "" if entry.is_covered else tr("can't be undone"),
+            ]
+        else:
+            parts = [
+                group_files_text(entry),
+                "" if entry.is_revert else tr.plural(len(entry.captures), "%n step", "%n steps"),
+                when_text(entry.captures[-1], self._clock(), with_time=True),
+            ]
         self._note.set_text(dotted(parts))
 
     def _show_status(self, entry: Entry) -> None:

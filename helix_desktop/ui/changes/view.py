@@ -41,6 +41,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.errors import error_text
@@ -82,6 +83,9 @@ class ChangesPage(Themed, QWidget):
         self.keys = PageKeys(CHANGES_COMMANDS, self)
         self.change_actions = ChangeActions(self.list, self.keys)
         self.detail = ChangeDetail(start, clock, self.keys)
+        ages = MinuteClock(self, clock)
+        ages.ticked.connect(self.list.viewport().update)
+        ages.ticked.connect(self.detail.update_times)
         self.coverage = FileCoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
@@ -14,10 +14,10 @@ from helix_desktop.ui.chat.composer.message_drops import MessageDrops
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AskRow
-from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView
+from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
+from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView, is_typed
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DropHint
@@ -240,6 +240,10 @@ class ChatPage(QWidget):
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
         self.view.typed.connect(self._type_in_composer)
+        for takes_keys in (self.view, self.composer.editor):
+            takes_keys.installEventFilter(self)
+        self.composer.text_changed.connect(lambda _: self._forget_numbers())
+        self.view.chat_viewport.item_cache.question_cards.marked.connect(self.view.announce)
         self._pages = PageArea(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
@@ -309,11 +313,35 @@ class ChatPage(QWidget):
         else:
             self.composer.editor.setFocus()
 
-    def offer_question(self, key: RowKey) -> None:
-        """Give the keyboard to a question that came, unless the user is doing something else."""
-        card = self.view.chat_viewport.item_cache.question_cards.find(key)
-        if card is not None and self.composer.editor.hasFocus() and not self.composer.text():
-            card.focus_first()
+    @property
+    def question_card(self) -> QuestionCard | None:
+        """Return the card of the first question that waits on the page."""
+        row = next((row for row in self.model.raw_rows() if isinstance(row, QuestionRow)), None)
+        return self.view.chat_viewport.item_cache.question_cards.find(row.key) if row is not None else None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let a question have the keys that no text field takes, and those of an empty composer."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._take_question_key(event)
+        return super().eventFilter(watched, event)
+
+    def _take_question_key(self, event: QKeyEvent) -> bool:
+        card = self.question_card
+        if card is None or not self.composer.is_empty or not self.composer.isEnabled():
+            return False
+        writes = is_typed(event) or event.text() == " "
+        if (writes or not event.text().isprintable()) and card.take_key(event):
+            return True
+        if writes and card.typed_numbers:  # then both are the message's text
+            self._type_in_composer(card.take_numbers() + event.text())
+            return True
+        return False
+
+    def _forget_numbers(self) -> None:
+        """Mark nothing by number once something is written: that is the answer then."""
+        card = self.question_card
+        if card is not None and self.composer.text():
+            card.take_numbers()
 
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""

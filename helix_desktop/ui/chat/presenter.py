@@ -96,7 +96,7 @@ class ChatPresenter:
         self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
         self._unsaved_keys: set[RowKey] = set()  # of those, what could not be saved since
         self._error_count = 0
-        self._running_timer = QTimer()  # what is over by then needs no clock
+        self._running_timer = QTimer(model)  # what is over by then needs no clock
         self._running_timer.setSingleShot(True)
         self._running_timer.setInterval(_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)

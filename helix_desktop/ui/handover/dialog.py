@@ -55,7 +55,7 @@ class HandoverDialog(Themed, SizedDialog):
         self._gain.hide()
         self._draft, self._former_title = "", former_title
         self._draft_range: HandoverRange | None = None  # that the draft covers
-        self._warned = self._is_committing = False
+        self._is_committing = False
         self.range_box, self.focus_input = (
             RangeBox(),
             TextField(tr("What to keep, for example open questions (optional)")),
@@ -106,11 +106,6 @@ class HandoverDialog(Themed, SizedDialog):
     @property
     def _upto(self) -> int:
         return int(self.range_box.currentData() or 0)
-
-    @property
-    def is_changed(self) -> bool:
-        """Return True if the user has changed the draft."""
-        return self.step == "draft" and self.editor.toPlainText() != self._draft
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
         """Offer these ranges."""
@@ -167,6 +162,13 @@ class HandoverDialog(Themed, SizedDialog):
         retint(self, self._theme)
         self.draft_page.focus_text()
 
+    def show_kept_draft(self, draft: DraftRow, upto: int, text: str, focus: str) -> None:
+        """Show a draft that the user left before, with their own text."""
+        self.range_box.setCurrentIndex(self.range_box.findData(upto))
+        self.focus_input.setText(self.focus_input.text() or focus)
+        self.show_draft(draft)
+        self.editor.setPlainText(text)
+
     def show_committing(self, *, is_committing: bool) -> None:
         """Let nothing be pressed twice while the draft is put in place."""
         self._is_committing = is_committing
@@ -183,17 +185,13 @@ class HandoverDialog(Themed, SizedDialog):
 
     def show_problem(self, message: str = "") -> None:
         """Show in place what is wrong; nothing typed is lost."""
-        self._warned = False
         restyle(self._problem, "role", "error")
         show_text(self._problem, message)
 
     def reject(self) -> None:
-        """Stop the writing first; drop a changed draft only when asked for a second time."""
+        """Stop the writing first; a draft is kept as it stands."""
         if self.step == "writing":
             self.cancel_requested.emit()
-        elif self.is_changed and not self._warned:
-            self.show_problem(tr("Your changes aren't saved. Cancel again to discard them."))
-            self._warned = True
         else:
             super().reject()
 

@@ -10,12 +10,13 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import HandoverPartKind, covered_counts, handover_counts
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
-from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText, added_text, coverage_text
+from helix_desktop.words.summary_coverage import missing_rules
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
@@ -47,9 +48,9 @@ class SentDraft:
 class DraftRow:
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
 
-    `messages` says how many messages and tool calls it covers, `coverage` and `missing` how much it names of
-    them, and what is added below it; `doubt` why it may say too little. One that `is_whole` is for a new
-    session: `tokens_after` are its own. `warning` says that it frees little, or nothing; `sweep_note` how
+    `messages` says how many messages and tool calls it covers, `missing` which of the user's instructions and
+    decisions it does not say, in any words; `doubt` why it may say too little. One that `is_whole` is for a
+    new session: `tokens_after` are its own. `warning` says that it frees little, or nothing; `sweep_note` how
     much of what it frees is cached along with it.
     """
 
@@ -61,8 +62,7 @@ class DraftRow:
     model: str
     fallback: str
     duration_ms: int
-    coverage: str = ""
-    missing: MissingText = NOTHING_MISSING
+    missing: tuple[Bullet, ...] = ()
     is_whole: bool = False
     doubt: str = ""
     warning: str = ""
@@ -176,8 +176,7 @@ def draft_row(
         writer_name(recorded_writer(draft.model), event.demo),
         draft.fallback,
         event.duration_ms,
-        coverage_text(event.coverage),
-        added_text(event.coverage),
+        missing_rules(event.coverage),
         is_whole,
         translate(draft.doubt),
         "" if is_whole else _gain_warning(draft.before, draft.after),

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QStackedWidge
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.context.summaries.handover import UNSUPPORTED
+from helix_desktop.context.summaries.handover_revision import with_preference
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -18,11 +20,11 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.dialog_data import DraftRow
-from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
@@ -97,12 +99,26 @@ class DraftPage(QWidget):
             self._facts.addWidget(label(draft.sweep_note, "muted", wrap=True))
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
-        if draft.coverage:
-            self._facts.addWidget(SummaryCoverageView(draft.coverage, draft.missing))
+        for rule in draft.missing:
+            self._facts.addWidget(self._missing_line(rule))
         self._draft_sizes = draft.sent.sizes
         self._sizes.setText(self._draft_sizes)
         self._draft = draft
         self._show(comparing=False)
+
+    def _missing_line(self, rule: Bullet) -> QWidget:
+        """Quote an instruction or decision that the draft does not say, with a button that puts it there."""
+        quote = label(tr("Not in the text: “{rule}”", rule=escape_invisible(rule.text)), wrap=True)
+        add = PushButton(tr("Add"), name=f"add-rule:{rule.sources[0]}")
+        line = ResponsiveRow(_with_warning_icon(quote), [add])
+
+        def put_in() -> None:
+            self.editor.setPlainText(with_preference(self.editor.toPlainText(), rule))
+            self.editor.document().setModified(True)
+            line.hide()
+
+        add.clicked.connect(put_in)
+        return line
 
     def show_comparison(self, sections: Sequence[ComparedSection]) -> None:
         """Show what differs from the handover that it would replace; the text if nothing does."""

@@ -13,7 +13,7 @@ from helix_desktop.context.summaries.handover_revision import editable_sections,
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_token_count, format_token_difference
-from helix_desktop.words.summary_coverage import MissingText, added_text, coverage_text
+from helix_desktop.words.summary_coverage import MissingText, missing_rules_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")
@@ -106,4 +106,4 @@ def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int, ratio: 
     tokens = format_token_count(now)
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
-    return RevisionCheck(tokens, coverage_text(event.coverage), added_text(event.coverage))
+    return RevisionCheck(tokens, "", missing_rules_text(event.coverage))

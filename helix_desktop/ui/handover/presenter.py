@@ -95,6 +95,7 @@ class HandoverPresenter:
             self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
+        await self._show_kept_draft(upto)
         unsubscribe = self._conversation.session.listen(self._on_update)
         try:
             await exec_async(self.dialog)
@@ -102,7 +103,24 @@ class HandoverPresenter:
             self._is_open = False
             unsubscribe()
             self._stop()
-            await self._discard()
+            if self._draft is not None:
+                text = self.dialog.editor.toPlainText()
+                await self._handovers.keep(self._draft, text, self._repeated_seq, self._is_whole)
+
+    async def _show_kept_draft(self, upto: int) -> None:
+        """Show the draft that the user left before, unless they chose another range or focus now."""
+        kept = self._handovers.kept_draft(self._repeated_seq, self._start_session is not None)
+        if kept is None:
+            return
+        kept_upto = WHOLE_CONVERSATION if kept.is_whole else kept.draft.cut.upto
+        focus, own_focus = kept.draft.event.focus, self.dialog.focus_input.text().strip()
+        is_other = own_focus not in ("", focus) or (upto and self.dialog.range_box.currentData() != kept_upto)
+        if is_other or self.dialog.range_box.findData(kept_upto) < 0:
+            return
+        self._draft, self._is_whole = kept.draft, kept.is_whole
+        parts = await self._scope_of(kept_upto).parts_as_sent(kept.draft)
+        row = draft_row(kept.draft, parts, self._conversation.session.transcript, self._ratio, self._is_whole)
+        self.dialog.show_kept_draft(row, kept_upto, kept.text, focus)
 
     @property
     def _ratio(self) -> float:
@@ -180,6 +198,7 @@ class HandoverPresenter:
             scope = self._scope_of(upto)
             draft = await scope.draft(focus, upto)  # until then the former one can still be used
             await self._discard()
+            self._handovers.forget_kept()
             self._draft, self._is_whole = draft, scope.is_whole
             parts = await scope.parts_as_sent(draft)
         except HelixError as error:

@@ -32,6 +32,7 @@ _ICONS: dict[Topic, str] = {
     "instructions": "info",
     "messages": "at-sign",
     "commands": "square-terminal",
+    "edge_cases": "circle-alert",
     "keys": "keyboard",
 }
 

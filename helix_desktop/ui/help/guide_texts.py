@@ -15,6 +15,7 @@ from helix_desktop.ui.help.guide_context import (
     summarized_sections,
     undo_sections,
 )
+from helix_desktop.ui.help.guide_edge_cases import edge_cases_sections
 from helix_desktop.ui.help.guide_messages import commands_sections, instructions_sections, messages_sections
 from helix_desktop.ui.help.guide_section import GuideSection
 from helix_desktop.words.translation import Translator, translate
@@ -33,6 +34,7 @@ Topic = Literal[
     "instructions",
     "messages",
     "commands",
+    "edge_cases",
     "keys",
 ]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
@@ -49,6 +51,7 @@ _TITLES: dict[Topic, TranslatableText] = {
     "instructions": text("Instructions"),
     "messages": text("Write messages"),
     "commands": text("Slash commands"),
+    "edge_cases": text("Known edge cases"),
     "keys": text("Keyboard shortcuts"),
 }
 _LEADS: dict[Topic, TranslatableText] = {
@@ -62,6 +65,7 @@ _LEADS: dict[Topic, TranslatableText] = {
     "instructions": text("The agent learns once where it works and what you want."),
     "messages": text("Mention files and cached outputs, and bring earlier messages back."),
     "commands": text("Type / as the first character of a message to run a command."),
+    "edge_cases": text("What servers and files do wrong, and what Helix Desktop does then."),
     "keys": text("Every command is also in the command palette. Settings → Keyboard changes keys."),
 }
 
@@ -89,5 +93,6 @@ def topic_sections(topic: Topic) -> tuple[GuideSection, ...]:
         "instructions": instructions_sections,
         "messages": messages_sections,
         "commands": commands_sections,
+        "edge_cases": edge_cases_sections,
     }
     return sections[topic]() if topic in sections else ()

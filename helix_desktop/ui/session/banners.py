@@ -90,7 +90,7 @@ class SessionBanners(QObject):
         self._banners.remove(_WAIT)
         conversation = self._session_controller.conversation
         if conversation is not None and conversation.is_summary_awaited:
-            self._banners.show_banner(wait_banner())
+            self._banners.show_banner(_wait_banner())
 
     def _show_subagent(self) -> None:
         """Say that a subagent's session is one, and lead back."""
@@ -148,7 +148,7 @@ class SessionBanners(QObject):
             self._session_controller.session_requested.emit(conversation.session.transcript.parent)
 
 
-def wait_banner() -> Banner:
+def _wait_banner() -> Banner:
     """Return what says that a step waits for a summary, and how to go on without."""
     return Banner(
         _WAIT,

@@ -46,7 +46,7 @@ class BudgetController(QObject):
 
     def _purposes_text(self) -> str:
         """Return what the session's tokens were spent on; its time grows with the log."""
-        if self._conversation is None:
+        if self._conversation is None or not self._conversation.budget.spent.sent:
             return ""
         session = self._conversation.session
         own = session.log[session.transcript.branched_at :]

@@ -29,7 +29,6 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.questions.ask_rows import ask_key
 from helix_desktop.ui.inspector.forecast_texts import with_forecast
 from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
@@ -189,7 +188,6 @@ class SessionController(QObject):
 
     def _on_question(self, question: Question) -> None:
         self.views.chat.view.announce(tr("The agent asks: {question}", question=question.text))
-        self.views.chat.offer_question(ask_key(question.call_id))
 
     def _show_running(self, running: bool) -> None:
         self.views.chat.composer.set_running(running)
@@ -229,6 +227,8 @@ class SessionController(QObject):
         if conversation is None or workspace is None:
             return
         transcript = conversation.session.transcript
+        if not transcript.opening_seq:
+            self._async_actions.start(conversation.plan_opening(), "plan the first message")
         self.next_messages.refresh()
         self.composer.attachments.recount()
         self.composer.estimate.recount()

@@ -225,7 +225,7 @@ class FormCard:
     """A large output and the form in which the agent got it: tokens in full (0: unknown) and as it is.
 
     `note` says why it is not the form that was asked for; `is_changed`: the user chose another one later;
-    `inside` is what covers it now.
+    `inside` is what covers it now; `is_unasked`: no model was asked, as it had been too slow before.
     """
 
     seq: int
@@ -241,11 +241,13 @@ class FormCard:
     cost: str = ""
     is_changed: bool = False
     inside: str = ""
+    is_unasked: bool = False
 
     @property
     def has_failed(self) -> bool:
         """Return True if nobody chose in time or at all, or the extract that was asked for is none."""
-        return self.chooser == "timeout" or (self.form == "preview" and bool(self.instructions or self.note))
+        has_reason = self.form == "preview" and bool(self.instructions or self.note)
+        return not self.is_unasked and (self.chooser == "timeout" or has_reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import FormCard
 from helix_desktop.words.costs import cost_text
+from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.translation import translate
 
 _NAME_CHARS = 60  # of an output's name
@@ -40,9 +41,10 @@ def form_card(
         output_tokens(event.tokens, ratio),
         event.digest,
         event.asked,
-        translate(event.intake_note),
+        translate(event.intake_note) or slow_model_text(event.intake_slow_model),
         cost_text(
             event.intake_tokens, event.intake_cost, is_demo, event.intake_estimated, event.intake_unpriced
         ),
         recorded.seq in transcript.rewrites.chosen_forms,
+        is_unasked=bool(event.intake_slow_model),
     )

@@ -15,7 +15,7 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
+from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -56,13 +56,14 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.form_cards import form_card
+from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import chosen_form_text, excluded_text, pin_text
-from helix_desktop.words.summary_coverage import added_text, coverage_text
+from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -243,6 +244,9 @@ class _CardReducer:
             case EffortRefused() as effort:
                 fix = tr("Choose another effort in the model menu, or leave it to the provider.")
                 return FailureCard(seq, at, effort_refused_text(effort), effort.reason, fix=fix)
+            case WindowLearned(reason=reason) as learned:
+                fix = tr("To use another size, reset or enter it in Settings → Providers.")
+                return FailureCard(seq, at, window_learned_text(learned), reason, fix=fix)
         return None
 
     def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
@@ -360,8 +364,7 @@ class _CardReducer:
             refused=event.refused,
             placed_seq=placed,
             is_undone=bool(placed) and self._undone(placed),
-            coverage=coverage_text(event.coverage),
-            missing=added_text(event.coverage),
+            missing=missing_rules_text(event.coverage),
         )
 
 
@@ -398,8 +401,7 @@ def _handover(
         origin=event.origin,
         origin_title=event.origin_title,
         quotes=tuple(quote.text for quote in event.quotes),
-        coverage=coverage_text(event.coverage),
-        missing=added_text(event.coverage),
+        missing=missing_rules_text(event.coverage),
         is_revision=bool(event.revises),
         checkpoint=titles.get(event.checkpoint, ""),
     )

@@ -103,7 +103,7 @@ class HandoverView(Card):
         self.body.addWidget(self.opener)
         self._details_place = self.body.count()
         self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage:
+        if card.coverage or card.missing.lines:
             self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.opener.toggled.connect(self._unfold)
         if unfolded:

@@ -82,7 +82,7 @@ class ObservationsView(Card):
         self.setToolTip(explain_merged_facts() if card.is_reflection else explain_facts())
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage:
+        if card.coverage or card.missing.lines:
             self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.parts = self._make_parts()
         for part in self.parts:

@@ -7,7 +7,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
 from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.ui.timeline.card_data import PreviewCard
-from helix_desktop.words.summary_coverage import added_text, coverage_text
+from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -24,8 +24,7 @@ def build_preview_card(
         translate(preview.counts.text),
         preview.sections,
         preview.ledger,
-        coverage_text(preview.coverage),
-        added_text(preview.coverage),
+        missing=missing_rules_text(preview.coverage),
         markdown=_markdown(preview),
     )
 

@@ -12,10 +12,11 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("MCP")
 _ID, _SECRET_ID, _NEW_TOOLS_ID = "mcp-consent", "mcp-secret", "mcp-new-tools"
+_FAILED_ID = "mcp-failed"
 _REVIEW, _ENTER = "look", "enter"
 _NAMES, _NAME_CHARS = 6, 40  # of new tools that a banner names
 
@@ -131,6 +132,70 @@ class McpSecretBanner(QObject):
         why = tr("Secrets that aren't in a keychain last only until Helix closes.")
         enter = BannerAction(_ENTER, tr("Enter secret…"))
         return Banner(_SECRET_ID, "warning", title, why, actions=(enter,), workspace_id=workspace_id)
+
+
+class McpFailureBanner(QObject):
+    """Names a server that doesn't run, with the last line that it printed, until it runs again."""
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        session_controller: SessionController,
+        on_review: Callable[[str], object],
+    ) -> None:
+        """`on_review` opens the settings at a server."""
+        super().__init__(context.window)
+        self._banners, self._services = context.window.banners, context.services
+        self._active_workspace = context.active_workspace
+        self._announced: dict[str, tuple[str, ...]] = {}  # servers in the banner, by workspace
+        self._services.mcp_servers.listen(self._on_change)
+        session_controller.session_changed.connect(self._show)
+        self._banners.action_clicked.connect(
+            lambda banner_id, _: (
+                on_review(self._announced[self._active_workspace.id][0]) if banner_id == _FAILED_ID else None
+            )
+        )
+
+    def _on_change(self, workspace_id: str) -> None:
+        if workspace_id == self._active_workspace.id:
+            self._show()
+
+    def _show(self) -> None:
+        """Show it when another server fails; one that is tried again stays in it until it runs."""
+        active = self._active_workspace.id
+        if self._active_workspace.opened is None:
+            return
+        servers = self._services.mcp_servers
+        announced, lacking = self._announced.get(active, ()), servers.servers_lacking_secrets(active)
+        failures = {
+            failure.server: failure
+            for failure in servers.failures(active)
+            if failure.server not in lacking
+            and (failure.server in announced or not servers.is_starting(active, failure.server))
+        }
+        names = tuple(failures)
+        if names == announced:
+            return
+        self._announced[active] = names
+        self._banners.remove(_FAILED_ID, active)
+        if not names:
+            return
+        title = tr.plural(
+            len(names),
+            "The MCP server {names} isn't running.",
+            "%n MCP servers aren't running: {names}.",
+            names=names,
+        )
+        self._banners.show_banner(
+            Banner(
+                _FAILED_ID,
+                "warning",
+                title,
+                translate(failures[names[0]].reason),
+                actions=(BannerAction(_REVIEW, tr("Review…")),),
+                workspace_id=active,
+            )
+        )
 
 
 class NewToolsBanner(QObject):

@@ -58,12 +58,19 @@ async def test_a_call_that_a_restarted_server_did_not_take_is_made_again(
 
 
 async def test_calls_that_a_restarted_server_did_not_take_are_all_made_again(
-    rig: McpRig, server: RawHttpServer
+    rig: McpRig, server: RawHttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one to connect anew does not end the others: each hears before that it was not taken."""
+    monkeypatch.setattr(server_actor, "LISTED_LATELY_S", 600.0)  # however long the start took
     await rig.start_servers(server.config())
     server.forget_sessions()
-    texts = await asyncio.gather(*(rig.call_text(ECHO, a=number) for number in range(4)))
+    server.first_refusal = asyncio.Event()
+    calls = asyncio.gather(*(rig.call_text(ECHO, a=number) for number in range(4)))
+    await rig.wait_until(lambda: server.refused_calls == 4 and rig.actor("web")._open_calls == 1)
+    await asyncio.sleep(0.2)  # time enough to end the session while one call has no answer yet
+    assert rig.actor("web").is_up
+    server.first_refusal.set()
+    texts = await calls
     assert texts == [f'{{"a": {number}}}' for number in range(4)]
     assert len(server.calls) == 4
 

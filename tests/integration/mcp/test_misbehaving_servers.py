@@ -87,16 +87,11 @@ async def test_a_server_that_does_not_start_reports_the_reason(rig: McpRig) -> N
         (
             raw_server("crash", name="crash"),
             approved_server("gone", command="no-such-program-anywhere"),
-            raw_server("bad-schema", name="odd"),
         ),
         True,
     )
-    names = ("crash", "gone", "odd")
+    names = ("crash", "gone")
     await rig.wait_until(lambda: all(rig.actor(name).status.state == "failed" for name in names))
-    assert rig.actor("odd").status.reason.startswith(
-        "The server's list of tools breaks the protocol. "
-        "In tools.0.inputSchema.type: Input should be 'object'. Update the server"
-    )
     assert "cannot find the database" in rig.actor("crash").status.reason
     assert "Program no-such-program-anywhere not found." in rig.actor("gone").status.reason
     assert rig.actor("crash").status.retry_in_s > 0

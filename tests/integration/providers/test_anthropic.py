@@ -137,9 +137,9 @@ async def test_thinking_is_replayed_unchanged(http: HttpClient) -> None:
         ("end_turn", "end"),
         ("stop_sequence", "end"),
         ("max_tokens", "length"),
-        ("pause_turn", "length"),
-        ("model_context_window_exceeded", "length"),
-        ("refusal", "filter"),
+        ("pause_turn", "paused"),
+        ("model_context_window_exceeded", "context"),
+        ("refusal", "refusal"),
         ("something_new", "end"),
     ],
 )
@@ -181,7 +181,7 @@ async def test_an_overloaded_server_is_retried(http: HttpClient) -> None:
         TextDelta,
         ModelResponse,
     ]
-    assert retries[0].reason == "HTTP 529: Overloaded"
+    assert retries[0].reason == "Overloaded", "no status that was not sent"
 
 
 async def test_input_counts_cache_reads_and_writes(http: HttpClient) -> None:

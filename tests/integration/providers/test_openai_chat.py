@@ -344,11 +344,17 @@ class TestRefusals:
         assert isinstance(failure, ContextWindowExceeded)
         assert sleeps.durations_s == []
 
-    async def test_a_limit_per_minute_is_not_an_overflow(
+    async def test_a_limit_per_minute_is_waited_for_unless_the_request_alone_is_above_it(
         self, http: HttpClient, sleeps: SleepRecorder
     ) -> None:
-        limit = "Request too large for gpt on tokens per minute; context length is fine"
+        limit = "Limit reached for gpt on tokens per minute: Limit 9000, Used 8000, Requested 2000"
         assert isinstance(await failure_of(api_error(429, limit), http=http, sleeps=sleeps), ModelUnreachable)
+        waits = len(sleeps.durations_s)
+        limit = "Request too large for gpt on tokens per minute; context length is fine"
+        failure = await failure_of(api_error(429, limit), http=http, sleeps=sleeps)
+        assert isinstance(failure, ContextWindowExceeded)
+        assert failure.is_rate
+        assert len(sleeps.durations_s) == waits
 
 
 class TestNonsense:
@@ -364,7 +370,6 @@ class TestNonsense:
             StreamedReply(),
             StreamedReply(Text("  \n")),
             StreamedReply(Reasoning("thinking"), finish="length"),
-            StreamedReply(Delta({"tool_calls": [{"index": 0, "id": "c", "function": {"arguments": "{}"}}]})),
             StreamedReply(Raw(b"data: " + b"x" * (9 * 1024 * 1024))),
         ],
         ids=lambda reply: type(reply).__name__,

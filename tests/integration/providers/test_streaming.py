@@ -352,7 +352,6 @@ class TestNonsense:
             "nothing",
             "blanks",
             "thought alone",
-            "no tool's name",
             "too much",
         ],
     )

@@ -69,6 +69,8 @@ async def test_a_page_is_returned_as_complete_text(tmp_path: Path) -> None:
         "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
         "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1",
         "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:c0a8:101::", "not an address",
+        "fec0::1", "feff::1", "3fff::1", "5f00::1", "192.0.0.8", "192.0.0.9", "192.88.99.1",
+        "::ffff:192.0.0.8", "64:ff9b::c058:6301", "2002:c058:6301::1",
     ],
 )  # fmt: skip
 async def test_private_networks_are_never_contacted(tmp_path: Path, address: str) -> None:

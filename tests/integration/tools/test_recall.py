@@ -221,7 +221,7 @@ async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
                 await recall(tmp_path, cache, digest, pattern=pattern, **wrong)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 async def test_a_catastrophic_pattern_does_not_hang(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(b"a" * 200_000 + b"!\n")
     assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="^(a+)+$")).model_text

@@ -195,3 +195,28 @@ async def test_the_command_line_adds_instructions_or_leaves_them_out(project: Pa
                 await again.run("go on")
                 assert [row.name for row in rows_of(again, "instructions")] == expected
                 assert "Write German." in str(server.bodies[-1]["messages"][-2]["content"])
+
+
+async def test_a_smaller_window_is_no_change_of_the_instructions(project: Path) -> None:
+    """A file that is in each request as a whole is not said to have changed when the window shrinks.
+
+    When it really changes then, what there is no room for is the new text alone, and it is named as that.
+    """
+    (project / "AGENTS.md").write_text("Use tabs in every file.\n" * 200)  # 4.8 KB: more than 9,000 take
+    (project / "CLAUDE.md").unlink()
+    async with ChatServer(script) as server, opened(project, server) as (services, workspace):
+        await workspace.set_models(await services.models.adhoc("local/small", server.base_url, 24_000))
+        conversation = await workspace.create_session()
+        await conversation.run("hello")
+        await workspace.set_models(await services.models.adhoc("local/small", server.base_url, 9_000))
+        await conversation.run("read src/deep/a.py")
+        assert conversation.window.measure()[1].window == 9_000
+        assert system_of(server.bodies[-1]).count("Use tabs in every file.") == 200
+        assert [row.why for row in rows_of(conversation, "instructions")] == [
+            "Sent at the start",
+            "The agent works in src",
+        ]
+        (project / "AGENTS.md").write_text("Use spaces in every file.\n" * 200)
+        await conversation.run("go on")
+        told = str(server.bodies[-1]["messages"][-2]["content"])
+        assert told.startswith("[Instructions in AGENTS.md have changed, and the new text is not sent")

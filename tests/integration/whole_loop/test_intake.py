@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from helix_desktop.agent.models.roles import ModelRoles, SlowModel
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
-from tests.support.loop_rig import LoopRig, is_intake_request, loop_rig
+from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.providers.http import HttpClient
+from tests.support.agent_rig import SteppedClock
+from tests.support.intake_rig import advance_loop_clock
+from tests.support.loop_rig import LoopRig, create_http_model, is_intake_request, loop_rig
 from tests.support.model_servers.chat_server import (
     Call,
     Hang,
@@ -19,6 +26,7 @@ from tests.support.model_servers.chat_server import (
     StreamedReply,
     Text,
     TokenCounts,
+    Wait,
     text_reply,
 )
 
@@ -143,3 +151,157 @@ async def test_a_stop_during_intake_keeps_everything(tmp_path: Path, silent: str
         await rig.assert_consistent()
         assert (await rig.conversation.run("Go on.")).how == "done"
         await rig.assert_consistent()
+
+
+EIGHT = 8
+SLOW_S = 8  # seconds that the model takes for an answer; the deadline for choice and extracts is 10
+WINDOW = 128_000
+
+
+class EightSecondModel:
+    """Plays the model of one server: reads eight new files in each turn, and wants an extract of each.
+
+    An answer of the model "small" takes eight seconds of the test's clocks, except while it `is_fast`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._turns = root, 0
+        self.clock, self.is_fast = SteppedClock(), False
+        self.question_came, self.extracts_came = asyncio.Event(), asyncio.Event()
+        self.answer = asyncio.Event()
+        self.asked: list[tuple[str, str, int]] = []
+        """Of each request about large outputs: the model, what it asks, and its messages."""
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """The answer to one request."""
+        if is_intake_request(request):
+            return self._answer_about_outputs(request)
+        if not self.is_fast:
+            self.clock.advance_s(SLOW_S)
+        if request["messages"][-1]["role"] == "tool":
+            return text_reply("I have read them.")
+        self._turns += 1
+        names = [self._write(f"turn{self._turns}-{number}.log") for number in range(EIGHT)]
+        reads = [Call("read_file", json.dumps({"path": name}), id=name) for name in names]
+        return StreamedReply(Text("I read all eight."), *reads)
+
+    def _write(self, name: str) -> str:
+        lines = [f"{number:04} gauge {number * 7 % 90} of {name} was {number} cm" for number in range(400)]
+        (self._root / name).write_text("\n".join(lines))  # 6,800 tokens
+        return name
+
+    def _answer_about_outputs(self, request: dict[str, Any]) -> Reply:
+        last, model = str(request["messages"][-1]["content"]), str(request["model"])
+        is_extract = last.startswith("[Extract]")
+        self.asked.append((model, "extract" if is_extract else "choice", len(request["messages"])))
+        texts = (
+            ["The gauge was 7 cm."]
+            if is_extract
+            else [f"{number}: compact: which gauge was high\n" for number in range(1, EIGHT + 1)]
+        )
+        if self.is_fast or model != "small":
+            return text_reply(*texts)
+        (self.extracts_came if self._kinds().count("extract") == EIGHT else self.question_came).set()
+        return StreamedReply(Wait(self.answer if not is_extract else asyncio.Event()), *map(Text, texts))
+
+    def _kinds(self) -> list[str]:
+        return [kind for _, kind, _ in self.asked]
+
+    async def take_eight_seconds(self) -> None:
+        """Answer the question after eight seconds, and none of the extracts: they would take as long."""
+        await self.question_came.wait()
+        self.clock.advance_s(SLOW_S)
+        advance_loop_clock(SLOW_S)
+        self.answer.set()
+        await self.extracts_came.wait()
+
+
+def forms_of_reads(rig: LoopRig) -> list[tuple[str, str, str]]:
+    """Form and chooser of the newest eight outputs, and the model that was not asked about them."""
+    reads = [event for event in rig.events(ToolAnswered) if event.name == "read_file"][-EIGHT:]
+    return [(read.form, read.chosen, read.intake_slow_model) for read in reads]
+
+
+async def miss_the_deadline(rig: LoopRig, model: EightSecondModel) -> None:
+    """Run a turn in which eight large outputs take all of the ten seconds, to the moment."""
+    begun = asyncio.get_running_loop().time()
+    await rig.conversation.send("Read them.")
+    await model.take_eight_seconds()
+    rest_s = 10 - SLOW_S
+    assert not [event for event in rig.events(ToolAnswered) if event.name == "read_file"]
+    model.clock.advance_s(rest_s)
+    advance_loop_clock(rest_s)
+    await rig.wait_until_idle_or(asyncio.Event())
+    assert asyncio.get_running_loop().time() - begun < 2 * SLOW_S  # what it took with twice an answer's time
+    assert forms_of_reads(rig) == [("preview", "timeout", "")] * EIGHT
+
+
+async def test_eight_outputs_take_ten_seconds_once_and_then_none(tmp_path: Path) -> None:
+    """A model that answers in 8 s misses the deadline; then its large outputs are previews, unasked.
+
+    Nothing is sent and nothing spent for them, also in a subagent. The extract is still there by hand.
+    """
+    model = EightSecondModel(tmp_path / "project")
+    async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
+        await miss_the_deadline(rig, model)
+        assert model.asked == [("small", "choice", 12)] + [("small", "extract", 2)] * EIGHT
+        assert "The extract wasn't ready within 10 s." in rig.events(ToolAnswered)[0].intake_note
+        assert (await rig.conversation.run("Read the next ones.")).how == "done"
+        assert forms_of_reads(rig) == [("preview", "rule", "local/small")] * EIGHT
+        assert not sum(event.intake_tokens for event in rig.events(ToolAnswered)[EIGHT:])
+        assert len(rig.events(OutputHeld)) == EIGHT
+        assert len(model.asked) == 1 + EIGHT
+        assert fallback_rate(rig.conversation.session.log) == FallbackRate(
+            EIGHT, EIGHT, rig.events(ToolAnswered)[0].intake_note, model.clock.now - 3 * SLOW_S * 1_000, True
+        )
+
+        model.is_fast = True
+        item = rig.conversation.session.transcript.messages.items[-2]
+        await rig.conversation.window.choose_form(item.seq, "compact", "which gauge was high")
+        (chosen,) = rig.events(FormChosen)
+        assert "The gauge was 7 cm." in chosen.text
+        assert chosen.target == item.seq
+        await rig.assert_consistent()
+        await rig.conversation.subagents.run("Read for me.")
+        assert len(model.asked) == 1 + EIGHT + 1
+
+
+@pytest.mark.parametrize("how", ["restart", "try again"])
+async def test_a_model_that_was_slow_once_is_asked_again(tmp_path: Path, how: str) -> None:
+    """After a restart of the app, or at once when the user says so."""
+    model = EightSecondModel(tmp_path / "project")
+    async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
+        await miss_the_deadline(rig, model)
+        model.is_fast = True
+        slow_models, session_id = rig.workspace.services.slow_models, rig.conversation.session.id
+        (slow,) = slow_models.remembered
+        assert slow == SlowModel("local/small", 10, model.clock.now - SLOW_S * 1_000)
+        if how == "try again":
+            slow_models.try_again("local/small")
+            await read_in_extracts(rig)
+    if how == "restart":
+        async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
+            rig.switch_to(await rig.workspace.open_session(session_id))
+            await read_in_extracts(rig)
+
+
+async def read_in_extracts(rig: LoopRig) -> None:
+    """Run a turn in which the model gets the extract that it wants of each output."""
+    assert (await rig.conversation.run("Read the next ones.")).how == "done"
+    assert forms_of_reads(rig) == [("compact", "agent", "")] * EIGHT
+
+
+async def test_a_faster_role_is_asked_instead(tmp_path: Path) -> None:
+    """It chooses from the newest step alone, as nothing of the rest is in its cache, and extracts."""
+    model = EightSecondModel(tmp_path / "project")
+    http = HttpClient()
+    async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
+        await miss_the_deadline(rig, model)
+        quick = create_http_model(rig, rig.server.base_url, http, window=WINDOW, name="quick")
+        await rig.workspace.set_models(ModelRoles(rig.workspace.model, fast=quick))
+        del model.asked[:]
+        await read_in_extracts(rig)
+        step = EIGHT + 1  # the calls and their answers
+        assert model.asked == [("quick", "choice", 2 + step + 1)] + [("quick", "extract", 2)] * EIGHT
+        await rig.assert_consistent()
+    await http.aclose()

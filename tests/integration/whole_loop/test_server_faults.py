@@ -214,3 +214,24 @@ async def test_a_failed_summary_is_built_from_ledger_and_extracts(fault: Reply, 
         assert len(event.sections) == 6
         assert (await rig.conversation.run(names[-1])).how == "done"
         await assert_complete(rig, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "tool", ["read_file", "write_file", "run_command", "todo", "ask_user", "no_such_tool"]
+)
+async def test_arguments_nested_without_end_are_an_error_that_the_model_reads(
+    tool: str, tmp_path: Path
+) -> None:
+    arguments = '{"path":' * 5_000 + "1" + "}" * 5_000
+    call = StreamedReply(Call(tool, arguments, id="c1"))
+    async with loop_rig(tmp_path, script_replies(call, text_reply("I see."), text_reply("Again."))) as rig:
+        await begin_well(rig)
+        assert await rig.conversation.run("Look.") == TurnEnded("done")
+        spoken = rig.events(AssistantSpoke)
+        assert [event.text for event in spoken] == ["", "I see."]
+        assert spoken[0].calls[0].arguments == arguments, "what was paid for is in the log"
+        (answer,) = rig.events(ToolAnswered)
+        assert not answer.ok
+        assert await rig.conversation.run("Go on.") == TurnEnded("done")
+        await rig.assert_consistent()
+        await assert_complete(rig, tmp_path)

@@ -15,12 +15,12 @@ import threading
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-import qasync
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.providers.demo.script import read_scripts
@@ -207,5 +207,5 @@ def _write_reply(value: object) -> None:
 def main() -> None:
     """Run the app."""
     app = QApplication(sys.argv[:1])
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         runner.run(serve(app, Path(sys.argv[1])))

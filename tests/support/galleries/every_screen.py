@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.agent.models.roles import SlowModel
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
@@ -254,6 +255,7 @@ def _fill_settings(dialog: SettingsDialog) -> None:
         "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
     dialog.roles.show_background_effort("low")
+    dialog.roles.show_slow_models([SlowModel(models[0], 10, 0)])
     dialog.roles.show_reasons({"fast": half_longer(cheap)})
     dialog.permissions.show_trust("/home/mara/code/helix-desktop", True)
     dialog.permissions.show_demo_calls("once")

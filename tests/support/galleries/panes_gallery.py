@@ -16,8 +16,8 @@ from typing import Any
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtWidgets import QApplication, QWidget
-from qasync import QEventLoop
 
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
@@ -386,7 +386,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     app = QApplication([])
     fonts.load(resources_dir() / "fonts")
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         runner.run(_save_all(out, sys.argv[2] if len(sys.argv) > 2 else "", app))
 
 

@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
-from qasync import QEventLoop
 
 from helix_desktop.app.qt_language import load_language, translate_qt
+from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.cli.argument_types import pixels
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.demo.offscreen import use_offscreen_platform
@@ -133,7 +133,7 @@ def main() -> int:
         use_language(language)
         translate_qt(app, language)
     saved = 0
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
+    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         for theme in _THEMES[options.theme]:
             stylesheet.apply(app, theme)
             writer = PictureWriter(options, theme)

@@ -24,6 +24,9 @@ class RawHttpServer:
         self.call_error: dict[str, Any] | None = None
         self.is_silent = False
         self.missing_session: Answer = ("404 Not Found", "text/plain", b"Session not found")
+        self.refused_calls = 0
+        self.first_refusal: asyncio.Event | None = None
+        """Where a test sets it, the first call in a forgotten session is refused only after that."""
         self._sessions: set[str] = set()
         self._session_count = 0
         self._server: asyncio.Server | None = None
@@ -76,6 +79,10 @@ class RawHttpServer:
                 session = f"s{self._session_count}"
                 self._sessions.add(session)
             is_known = session or headers.get("mcp-session-id") in self._sessions
+            if not is_known and message["method"] == "tools/call":
+                self.refused_calls += 1
+                if self.refused_calls == 1 and self.first_refusal is not None:
+                    await self.first_refusal.wait()
             status, media, content = self._reply(message) if is_known else self.missing_session
         lines = [f"HTTP/1.1 {status}", f"Content-Type: {media}", f"Content-Length: {len(content)}"]
         lines += [f"Mcp-Session-Id: {session}"] if session else []

@@ -12,7 +12,7 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from tests.support.galleries.panes_samples import NOW_MS, SampleCache, cache_row
 
 
-async def wait_until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
+async def wait_until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
     """Run the loop until a condition is true."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 - widgets set no asyncio.Event

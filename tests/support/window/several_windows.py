@@ -11,7 +11,7 @@ from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.stored_windows import load_windows
 from helix_desktop.config.paths import DataDir
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
-from tests.support.window.window_rig import WindowRig, until
+from tests.support.window.window_rig import WindowRig, act, until
 
 
 async def new_window(rig: WindowRig) -> ControlledWindow:
@@ -19,8 +19,8 @@ async def new_window(rig: WindowRig) -> ControlledWindow:
     windows = rig.wiring.windows
     count = len(windows.open_windows)
     assert not rig.window.commands.new_window.autoRepeat()
-    rig.window.commands.new_window.trigger()
-    await until(lambda: len(windows.open_windows) == count + 1, "another window")
+    await act(rig.window.commands.new_window.trigger)
+    assert len(windows.open_windows) == count + 1
     opened = windows.current
     assert isinstance(opened, ControlledWindow)
     await until(lambda: row_of(opened, opened.shown_session.session_id), "its session in its list")

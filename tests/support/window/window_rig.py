@@ -44,7 +44,7 @@ from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from tests.support.model_servers.chat_server import ChatServer
 
-TIMEOUT_S = 60.0  # on a busy machine
+TIMEOUT_S = 120.0  # on a very busy machine
 _POLL_INTERVAL_S = 0.01
 _FRAME_INTERVAL_MS = 250
 T = TypeVar("T")
@@ -56,6 +56,19 @@ async def until(condition: Callable[[], object], description: str) -> None:
     while not condition():
         assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}{_waiting()}"
         await asyncio.sleep(_POLL_INTERVAL_S)
+    _paint_windows()
+
+
+async def act(action: Callable[[], object]) -> None:
+    """Do what a user does, and wait for the end of all that it has started.
+
+    A state that is waited for instead mostly comes before that end: the next action then meets the rest of
+    this one, in an order that depends on how busy the machine is.
+    """
+    before = asyncio.all_tasks()
+    action()
+    if started := asyncio.all_tasks() - before:
+        await asyncio.wait(started)
     _paint_windows()
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QRect, Qt
-from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
+from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QRect, Qt
+from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -16,13 +15,15 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
+from helix_desktop.ui.cache.cell_delegate import PAD
+from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, column_widths, fitting_columns
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS, PAGE_ROWS, RowPages
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.design.themed import retint
@@ -148,20 +149,21 @@ async def test_the_bar_stays_as_it_is_while_entries_are_selected(
     pane.resize(width, 700)
     bar = pane.filter_bar
 
-    async def places() -> list[QRect]:
-        await asyncio.sleep(0.05)  # the layout follows
+    def places() -> list[QRect]:
+        for _ in range(2):  # the layout of what has changed, and of what is around it
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
         return [part.geometry() for part in (bar.field, bar.filters, bar.session, bar.counter, bar.more)]
 
     pane.table.select_row(0)
-    before = await places()
+    before = places()
     for rows in (2, 12, 60):
         flag = QItemSelectionModel.SelectionFlag
         for row in range(rows):
             pane.table.selectionModel().select(pane.model.index(row, 0), flag.Select | flag.Rows)
         assert bar.counter.text.startswith(f"{rows} selected")
-        assert await places() == before
+        assert places() == before
     pane.table.select_row(0)
-    assert await places() == before
+    assert places() == before
 
 
 async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: TaskScope) -> None:
@@ -217,7 +219,7 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     await wait_until(lambda: pane.model.rowCount() == 40)
     pane.table.sort_requested.emit("created")
     await wait_until(lambda: pane.model.digest_at(0) == cache_row(39).digest)
-    assert "↑" in str(pane.model.headerData(9, Qt.Orientation.Horizontal))
+    assert "↑" in str(pane.model.headerData(COLUMN_INDEX["created"], Qt.Orientation.Horizontal))
     tips = [str(pane.model.headerData(at, Qt.Orientation.Horizontal, _TIP)) for at in range(len(COLUMNS))]
     assert len({tip.partition("\nClick to sort by ")[0] for tip in tips}) == len(COLUMNS), "each has its own"
 
@@ -466,12 +468,35 @@ async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> N
     assert picture.pixelColor(picture.width() - 40, 60).lightness() < 60
 
 
+async def test_digests_are_shown_by_twelve_digits_and_copied_whole(qtbot: QtBot, scope: TaskScope) -> None:
+    """In a window of 1440 x 900, beside the inspector, in the code font; the tip has all 64 digits too."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    table = pane.table
+    pane.resize(824, 700)
+    await wait_until(lambda: pane.model.entry(0) is not None)
+    at = COLUMN_INDEX["digest"]
+    assert not table.isColumnHidden(at)
+    index, digest = table.model().index(0, at), cache_row(0).digest
+    assert (len(digest), index.data()) == (64, digest[:12])
+    assert index.data(Qt.ItemDataRole.ToolTipRole) == digest
+    room = table.columnWidth(at) - 2 * PAD
+    assert QFontMetricsF(ui_font(12, is_code=True)).horizontalAdvance(digest[:12]) <= room
+    table.select_row(0)
+    table.setFocus()
+    QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == digest
+
+
 def test_columns_are_hidden_by_rank() -> None:
     """Columns are shown as they fit, state and target always; the widths fill the space."""
     assert fitting_columns(4_000) == {column.key for column in COLUMNS}
     assert fitting_columns(100) == {"state", "target"}
     beside_the_inspector = 806  # pixels, in the window as it opens
     assert "line" in fitting_columns(beside_the_inspector), "what is in it says more than its digest"
+    assert "digest" in fitting_columns(beside_the_inspector)
+    assert {"created", "tokens"} <= fitting_columns(675), (
+        "in the smallest window the digest is in the preview"
+    )
     for pane_width in range(500, 1_600, 37):
         scale = 1 + pane_width % 7 / 13
         columns = fitting_columns(pane_width, scale)

@@ -35,6 +35,7 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.composer.added_files import files_from_mime
 from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.minute_clock import MinuteClock
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
 from tests.support.window.buttons import find_button
@@ -252,6 +253,24 @@ def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: Chan
     notes = [line.text for line in page.detail.findChildren(TextLine)]
     assert any(text.startswith("changed · edit_file · found 45 min ago") for text in notes)
     assert "found at the next start" in str(page.list.currentIndex().data(Qt.ItemDataRole.ToolTipRole))
+
+
+def test_list_and_heading_of_a_change_say_the_same_age_as_time_goes_by(qtbot: QtBot) -> None:
+    now = [NOW_MS]
+    page = ChangesPage(clock=lambda: now[0])
+    qtbot.addWidget(page)
+    page.resize(826, 700)
+    page.show()
+    recent = msgspec.structs.replace(samples.CAPTURES[0], at_ms=NOW_MS - 120_000)
+    grouped = group_changes(samples.session_changes([recent]))
+    page.set_state(replace(samples.changes_state(), grouped=grouped))
+    page.list.select(f"step:{recent.capture_id}:{recent.changes[0].path}")
+    (clock,) = page.findChildren(MinuteClock)
+    for age in ("2 min ago", "5 min ago"):
+        notes = [line.text for line in page.detail.findChildren(TextLine)]
+        assert any(text.endswith(age) for text in notes)
+        now[0] += 180_000
+        clock.ticked.emit()
 
 
 def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> None:

@@ -40,9 +40,9 @@ from helix_desktop.ui.handover.dialog_data import (
     sent_draft,
     sweep_note,
 )
-from helix_desktop.words.summary_coverage import MissingText
 from tests.support.galleries.compare_gallery import compare_dialog, edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.window.buttons import press
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
 SENT = SentDraft(f"{SECTIONS}\nr a.py 9f3ac21e e31", "The model gets 1.4k tokens: six sections 114, note 90")
@@ -93,8 +93,8 @@ def test_it_is_as_high_as_the_choice_and_grows_for_a_draft(dialog: HandoverDialo
 
 
 def test_in_a_low_window_what_is_said_of_a_draft_scrolls(qtbot: QtBot, dialog: HandoverDialog) -> None:
-    lines = tuple((kind, " · ".join(["tests/test_extremes.py"] * 12)) for kind in ("Files", "Commands"))
-    draft = replace(DRAFT, coverage="12 of 36 files", missing=MissingText("Added below it", lines))
+    rules = tuple(Bullet(" · ".join([f"Never push {seq}."] * 12), (seq,)) for seq in (2, 3, 4, 5))
+    draft = replace(DRAFT, missing=rules)
     dialog.show_draft(draft)
     dialog.show_problem("The edited handover can't be read. " * 8)
     (facts,) = (
@@ -234,18 +234,17 @@ def test_an_error_is_displayed_in_place_and_no_input_is_lost(dialog: HandoverDia
     assert dialog.problem == ""
 
 
-def test_escape_confirms_before_it_drops_changes(qtbot: QtBot, dialog: HandoverDialog) -> None:
+def test_escape_closes_a_changed_draft_which_is_kept_as_it_stands(
+    qtbot: QtBot, dialog: HandoverDialog
+) -> None:
     dialog.show_draft(DRAFT)
     dialog.editor.appendPlainText("- Mine.")
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    assert dialog.isVisible()
-    assert "aren't saved" in dialog.problem
-    dialog.editor.appendPlainText("- More.")
-    assert dialog.problem == ""
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    assert dialog.isVisible()
+    left = dialog.editor.toPlainText()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
+    dialog.show_kept_draft(DRAFT, 0, left, "the tests")
+    assert (dialog.step, dialog.editor.toPlainText()) == ("draft", left)
+    assert dialog.focus_input.text() == "the tests"
 
 
 def test_an_untouched_draft_closes_at_once(dialog: HandoverDialog) -> None:
@@ -342,3 +341,20 @@ def test_a_comparison_keeps_its_height_when_nothing_differs_any_more(qtbot: QtBo
     height = comparison.height()
     comparison.show_pair(ComparedPair((), "No differences"))
     assert comparison.height() == height
+
+
+def test_an_instruction_that_the_draft_does_not_say_is_quoted_and_added_with_one_click(
+    dialog: HandoverDialog,
+) -> None:
+    """Nothing is said of conclusions, files or numbers; what is said in other words is no news either."""
+    rule = Bullet("Never push to main without a review.", (7,))
+    dialog.show_draft(replace(DRAFT, missing=(rule,)))
+    quotes = [
+        words.text() for words in dialog.findChildren(QLabel) if words.text().startswith("Not in the text")
+    ]
+    assert quotes == ["Not in the text: “Never push to main without a review.”"]
+    press(dialog, "add-rule:7")
+    text = dialog.editor.toPlainText()
+    assert text.partition("## User Preferences")[2].rstrip().endswith(f"- {rule.text} [e7]")
+    assert text.count("## ") == max(1, DRAFT.text.count("## ") + ("## User Preferences" not in DRAFT.text))
+    assert not any(words.isVisible() and words.text() in quotes for words in dialog.findChildren(QLabel))

@@ -95,7 +95,9 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
         await in_branch(rig, original)
         await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "the branch in the list")
         rig.window.banners.action_clicked.emit("editing", "cancel")
-        await until(lambda: rig.conversation.session.id == original, "the session with the message")
+        await until(
+            lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
+        )
         await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 1, "no branch left")
         await until(lambda: [row.versions for row in rig.rows(UserRow)] == [None], "one version")
 
@@ -121,7 +123,7 @@ async def _check_a_retry(rig: WindowRig) -> None:
         branch = rig.conversation.session.id
         assert versions.session_ids == (original, branch)
         rig.chat.view.action_triggered.emit(OpenVersion(original))
-        await until(lambda: rig.conversation.session.id == original, "the original")
+        await until(lambda: rig.app_window.shown_session.session_id == original, "the original")
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
         rig.window.sidebar.session_deleted.emit(branch)
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is None, "the other one is in the trash")

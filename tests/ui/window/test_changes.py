@@ -192,7 +192,9 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         await until(lambda: "3 files rewound." in rig.banner_text(), "the banner")
         assert "Rewound to before this message." in rig.banner_text()
         press(rig.window.banners, "editing:cancel")
-        await until(lambda: rig.conversation.session.id == original, "the session with the message")
+        await until(
+            lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
+        )
         await until(lambda: "3 files rewound." in rig.banner_text(), "the banner there")
         press(rig.window.banners, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the files as they were")

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -69,7 +69,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert "2 messages summarized" in [pill.text() for pill in card.findChildren(Pill)]
         await _check_its_tokens(rig, card)
         next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
-        await until(lambda: rig.conversation.session.id == old, "the first session again")
+        await until(lambda: rig.app_window.shown_session.session_id == old, "the first session again")
         await _timeline(rig)
 
         def ahead() -> list[Pill]:
@@ -77,7 +77,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
 
         await until(ahead, "the way on")
         ahead()[0].click()
-        await until(lambda: rig.conversation.session.id == new, "the second session again")
+        await until(lambda: rig.app_window.shown_session.session_id == new, "the second session again")
 
         await _timeline(rig)
         preview.write_button.click()
@@ -123,7 +123,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     rig.window.commands.redo_compaction.trigger()
     await until(lambda: rig.rows(NoticeRow) == [card], "redone")
     rig.chat.view.action_triggered.emit(card.actions[0])
-    await until(lambda: rig.conversation.session.id == old, "the source session")
+    await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
     await rig.wiring.workspace_controller.session_opener.open_session(new)
 
 
@@ -137,6 +137,6 @@ async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
     rig.window.sidebar.session_deleted.emit(old)
     await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
     await rig.run_turn("And now?")
-    rig.views.timeline.session_requested.emit(old)
+    await act(lambda: rig.views.timeline.session_requested.emit(old))
     await until(lambda: "isn't in this workspace" in rig.banner_text(), "the notice")
     assert rig.conversation.session.id != old

@@ -168,7 +168,7 @@ async def _check_the_sessions(rig: WindowRig) -> None:
         parent, viewport = rig.conversation, rig.chat.view.viewport()
         first, second = (card.subagent_session for card in cards(rig))
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
-        await until(lambda: rig.conversation.session.id == first, "the first one's session")
+        await until(lambda: rig.app_window.shown_session.session_id == first, "the first one's session")
         assert rig.conversation.is_running
         await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")
         press(rig.window.banners, "back")
@@ -177,7 +177,7 @@ async def _check_the_sessions(rig: WindowRig) -> None:
             "caught up with"
         )
         QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 1, button=False))
-        await until(lambda: rig.conversation.session.id == second, "the second one's session")
+        await until(lambda: rig.app_window.shown_session.session_id == second, "the second one's session")
         house.go.set()
         await until(lambda: not parent.is_running, "the end")
 

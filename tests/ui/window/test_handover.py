@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel, QWidget
 
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
@@ -138,9 +140,26 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     before = rig.conversation.budget.spent.tokens
+    dialog.editor.setPlainText(dialog.editor.toPlainText() + "- One more.\n")
+    left = dialog.editor.toPlainText()
     press(dialog, "cancel")
     await _closed(rig)
     await until(lambda: rig.conversation.budget.spent.tokens > before, "what the draft took")
+    paid = rig.conversation.budget.spent.tokens
+    dialog = await open_handover_dialog(rig)
+    await until(lambda: dialog.step == "draft", "the draft as it was left, without a request")
+    assert dialog.editor.toPlainText() == left
+    QTest.keyClick(dialog.editor, Qt.Key.Key_Escape)
+    await _closed(rig)
+    assert rig.conversation.budget.spent.tokens == paid, "it is paid for once"
+    dialog = await open_handover_dialog(rig)
+    await until(lambda: dialog.step == "draft", "the draft again")
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "writing", "another one")
+    press(dialog, "cancel")
+    await until(lambda: dialog.step == "draft", "the one before again")
+    dialog.reject()
+    await _closed(rig)
     assert rig.events(HandoverMade) == []
     assert "compaction" not in rig.window.jobs.job_ids()
     go.set()
@@ -158,7 +177,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     before = rig.conversation.window.measure()[0]
     dialog.focus_input.setText("the fourth file")
     press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft", "the draft")
+    await until(lambda: dialog.step == "draft" and model.prompts, "the draft")
     counts = next(pill.text() for pill in dialog.findChildren(Pill) if "message" in pill.text())
     assert f" · {counts} · " in dialog.range_box.currentText()
     assert "tool call" in counts

@@ -16,6 +16,31 @@ from tests.support.window.window_rig import open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
+async def test_a_new_session_lists_what_its_first_message_is_sent_with(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Environment and AGENTS.md are rows and counted before anything was sent, as they are sent then."""
+    async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"AGENTS.md": "Use tabs.\n" * 300})
+        await rig.use_server(server, window=64_000)
+        model = rig.views.inspector.requests.entries
+
+        def listed() -> dict[str, int]:
+            rows = [model.index(n).data(ROW_ROLE) for n in range(model.rowCount())]
+            shown = {row.name for row in rows}
+            items = (item for item in rig.conversation.window.items() if item.name in shown)
+            return {item.name: item.tokens for item in items if item.kind in ("environment", "instructions")}
+
+        await until(lambda: len(listed()) == 2, "what comes with the first message is listed")
+        before, estimate = listed(), rig.conversation.window.measure()[0].estimate
+        assert before["AGENTS.md"] > 600
+        assert rig.conversation.session.transcript.opening_seq == 0
+        await rig.run_turn("Hello")
+        assert listed() == before
+        entries = rig.conversation.window.measure()[0].entry_tokens
+        assert rig.conversation.window.measure()[0].estimate - sum(entries) == estimate
+
+
 async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp_path: Path) -> None:
     """For all workspaces and for this one, in this order; each a row of the request."""
     async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:

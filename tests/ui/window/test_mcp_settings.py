@@ -22,7 +22,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -132,7 +132,7 @@ async def _check_switches(rig: WindowRig) -> None:
     card = await ready(page, "box")
     assert "mcp__box__bang" in statuses(rig)
     card._toggles["tools"].click()
-    card.tools.switched.emit(["bang", "hang"])
+    await act(lambda: card.tools.switched.emit(["bang", "hang"]))
     await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
     assert record(rig)[0].off == ("bang", "hang")
     assert "mcp__box__bang" not in statuses(rig)
@@ -222,7 +222,7 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
     add_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
     await ready(page, "second")
-    page.cards["second"].remove_requested.emit("second")
+    await act(lambda: page.cards["second"].remove_requested.emit("second"))
     await until(lambda: list(page.cards) == ["first", "third"], "removed")
     assert page.focusWidget().objectName() == "undo"
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""

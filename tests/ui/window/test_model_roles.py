@@ -14,7 +14,7 @@ from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.ui.workspaces.settings.providers_presenter import form_from_provider
 from helix_desktop.workspaces.record import MAIN
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -125,7 +125,7 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
         assert services.settings.long == "crate/vast"
         assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
 
-        editor.remove_requested.emit("crate")
+        await act(lambda: editor.remove_requested.emit("crate"))
         await until(lambda: rig.conversation.model.demo, "the demo model")
         assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
 
@@ -137,7 +137,7 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     entries = tuple(ModelEntry(name=name) for name in vendor.begin)
     form = ProviderForm("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
     await settings.show("providers")
-    settings.dialog.providers.editor.saved.emit(form)
+    await act(lambda: settings.dialog.providers.editor.saved.emit(form))
     await until(lambda: services.settings.fast, "the role")
     assert services.settings.fast == "anthropic/claude-haiku-5-5"
     await settings.show("roles")
@@ -145,7 +145,7 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
         label for label in settings.dialog.roles.findChildren(QLabel) if "Chosen by Helix" in label.text()
     )
     assert "claude-opus-5-5 costs" in reason.text()
-    settings.dialog.roles.default_model_chosen.emit("fast", "")
+    await act(lambda: settings.dialog.roles.default_model_chosen.emit("fast", ""))
     await until(lambda: not services.settings.fast, "the main model")
     assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
     await until(reason.isHidden, "no reason any more")

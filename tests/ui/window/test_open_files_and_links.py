@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -24,10 +24,9 @@ pytestmark = pytest.mark.qt_loop
 DIGEST = "f" * 64
 
 
-def request_target(rig: WindowRig, target: str, fresh: bool = False) -> None:
-    """Request something, as another start does."""
-    work = open_target(target, rig.wiring, fresh)
-    rig.context.actions.start(work, "knock")
+def request_target(rig: WindowRig, target: str, fresh: bool = False) -> asyncio.Task[None]:
+    """Request something, as another start does; the task ends when it is done, or refused in a banner."""
+    return rig.context.actions.start(open_target(target, rig.wiring, fresh), "knock")
 
 
 async def question(rig: WindowRig) -> QuestionDialog:
@@ -54,11 +53,6 @@ async def exported(rig: WindowRig, name: str = "Fern & Söhne.helix") -> Path:
     return place
 
 
-def has(rig: WindowRig, words: str) -> bool:
-    """Return True if a banner contains this text."""
-    return words in rig.banner_text()
-
-
 def entry(menu: QMenu, name: str) -> None:
     """Choose an entry of a menu."""
     trigger(menu, name)
@@ -73,18 +67,19 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
     async with open_window(qapp, tmp_path / "here") as rig:
         identity = await rig.open_folder("shed")
         before = len(await rig.workspace.sessions())
-        request_target(rig, IMPORT_PREFIX + str(place))
+        importing = request_target(rig, IMPORT_PREFIX + str(place))
         dialog = await question(rig)
         assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
         assert "exported from garden on" in dialog_text(dialog)
         assert "1 session and" in dialog_text(dialog)
         press(dialog, "cancel")
-        await until(lambda: not dialog.isVisible(), "the question gone")
+        await importing
         assert len(await rig.workspace.sessions()) == before
 
-        request_target(rig, IMPORT_PREFIX + str(place))
+        importing = request_target(rig, IMPORT_PREFIX + str(place))
         press(await question(rig), "here")
-        await until(lambda: "Fern & Söhne.helix imported." in rig.banner_text(), "the notice")
+        await importing
+        assert "Fern & Söhne.helix imported." in rig.banner_text()
         assert rig.workspace.id == identity
         assert len(await rig.workspace.sessions()) == before + 1
 
@@ -94,13 +89,14 @@ async def test_a_file_finds_the_workspace_it_was_exported_from(qapp: QApplicatio
         place = await exported(rig)
         garden = rig.workspace.id
         await rig.open_folder("shed")
-        request_target(rig, IMPORT_PREFIX + str(place))
+        importing = request_target(rig, IMPORT_PREFIX + str(place))
         dialog = await question(rig)
         assert "into garden?" in dialog_text(dialog)
         assert "exported from this workspace" in dialog_text(dialog)
         press(dialog, "here")
-        await until(lambda: "imported." in rig.banner_text(), "the notice")
-        await until(lambda: rig.wiring.active_workspace.id == garden, "the workspace on screen")
+        await importing
+        assert "imported." in rig.banner_text()
+        assert rig.wiring.active_workspace.id == garden
 
 
 async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, tmp_path: Path) -> None:
@@ -108,9 +104,10 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         place = await exported(there)
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path / "here") as rig:
-        request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
+        importing = request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
         press(await question(rig), "cancel")
-        await until(rig.window.welcome.isVisible, "the first page")
+        await importing
+        assert rig.window.welcome.isVisible()
         assert not any(action.isEnabled() for action in rig.window.commands.for_workspace())
 
         rig.window.commands.import_file.trigger()
@@ -118,12 +115,11 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         press(await question(rig), "folder")
         await choose_path(rig, tmp_path / "new")
         await until(lambda: "imported." in rig.banner_text(), "the notice")
-        await until(
-            lambda: rig.wiring.session_controller.workspace is not None,
-            "the workspace on screen",
-        )
+        await until(lambda: rig.wiring.session_controller.conversation is not None, "its session on screen")
         assert len(await rig.workspace.sessions()) == 1
-        assert all(action.isEnabled() for action in rig.window.commands.for_workspace())
+        await until(
+            lambda: all(action.isEnabled() for action in rig.window.commands.for_workspace()), "commands"
+        )
 
 
 async def choose_path(rig: WindowRig, path: Path) -> None:
@@ -151,10 +147,10 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
     """An invalid file is reported without a question."""
     (rig.folder / "broken.helix").write_bytes(b"nothing")
     await rig.open_folder("shed")
-    request_target(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
-    await until(lambda: "This file can't be imported." in rig.banner_text(), "the refusal")
-    request_target(rig, IMPORT_PREFIX + str(rig.folder / "gone.helix"))
-    await until(lambda: "can't be read" in rig.banner_text(), "the refusal")
+    await request_target(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
+    assert "This file can't be imported." in rig.banner_text()
+    await request_target(rig, IMPORT_PREFIX + str(rig.folder / "gone.helix"))
+    assert "can't be read" in rig.banner_text()
     assert not rig.window.findChildren(QuestionDialog)
 
 
@@ -167,15 +163,15 @@ async def _check_broken_links(rig: WindowRig) -> None:
         (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
         (f"helix:session/{'a' * 32}?workspace={shed}", "a session that isn't in shed"),
     ):
-        request_target(rig, link)
-        await until(partial(has, rig, expected), f"the notice {expected}")
+        await request_target(rig, link)
+        assert expected in rig.banner_text()
     assert rig.workspace.id == shed
     assert not rig.window.findChildren(QuestionDialog)
     garden = await rig.open_folder("garden")
     await rig.wiring.workspace_controller.close_workspace(garden)
     rig.wiring.services.registry.remove(garden)
-    request_target(rig, f"helix:open?workspace={garden}")
-    await until(lambda: "garden, which was removed from the list" in rig.banner_text(), "the notice")
+    await request_target(rig, f"helix:open?workspace={garden}")
+    assert "garden, which was removed from the list" in rig.banner_text()
 
 
 async def _check_copied_links(rig: WindowRig) -> None:
@@ -202,19 +198,16 @@ async def _check_copied_links(rig: WindowRig) -> None:
     assert to_garden == f"helix:open?workspace={garden}"
 
     await rig.open_folder("shed")
-    request_target(rig, to_garden)
-    await until(
-        lambda: rig.wiring.session_controller.workspace and rig.workspace.id == garden,
-        "the workspace",
-    )
+    await request_target(rig, to_garden)
+    assert rig.workspace.id == garden
     await rig.open_folder("shed")
     rig.window.show_page("chat")
-    request_target(rig, to_content)
+    await request_target(rig, to_content)
     await until(lambda: rig.window.page() == "cache", "the cache")
     await until(lambda: cache.table.current_digest() == digest, "the entry")
     await rig.wiring.workspace_controller.new_session()
-    request_target(rig, to_session)
-    await until(lambda: rig.conversation.session.id == session_id, "the session")
+    await request_target(rig, to_session)
+    assert rig.conversation.session.id == session_id
     assert rig.window.page() == "chat"
     assert not rig.banner_text()
 
@@ -226,17 +219,18 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         garden = await rig.open_folder("garden")
         await rig.open_folder("shed")
     async with open_window(qapp, tmp_path) as rig:
-        request_target(rig, f"helix:open?workspace={garden}", fresh=True)
+        opening = request_target(rig, f"helix:open?workspace={garden}", fresh=True)
         dialog = await question(rig)
         assert "Open garden?" in dialog_text(dialog)
         assert rig.workspace.id != garden
-        request_target(rig, f"helix:open?workspace={garden}")  # a second one does not ask next to the first
+        await request_target(rig, f"helix:open?workspace={garden}")  # a second one asks not next to the first
         press(dialog, "cancel")
-        await until(lambda: not dialog.isVisible(), "the question gone")
+        await opening
         assert garden not in rig.wiring.services.open_workspaces
-        request_target(rig, f"helix:open?workspace={garden}")
+        opening = request_target(rig, f"helix:open?workspace={garden}")
         press(await question(rig), "open")
-        await until(lambda: rig.workspace.id == garden, "the workspace")
+        await opening
+        assert rig.workspace.id == garden
 
 
 async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.actions import ReadOriginal
+from helix_desktop.ui.chat.items.tool_body import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard
@@ -29,8 +30,8 @@ from tests.support.model_servers.chat_server import (
     Wait,
     text_reply,
 )
-from tests.support.window.buttons import press
-from tests.support.window.chat_geometry import press_action
+from tests.support.window.buttons import find_buttons, press
+from tests.support.window.chat_geometry import click_area, press_action
 from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -193,6 +194,43 @@ async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
     assert card(rig).instructions == "every tenth line"
     assert "The gist of it." in card(rig).head
     assert [event.form for event in rig.events(FormChosen)] == ["full", "compact"]
+
+
+async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplication, tmp_path: Path) -> None:
+    """Its large output is a preview, the card offers the extract, and the settings name the model."""
+    reader = Reader("1: compact: the number of lines")
+    async with open_window(qapp, tmp_path) as rig, ChatServer(reader) as server:
+        slow_models = rig.wiring.services.slow_models
+        await rig.begin("project", FILES, server, **LARGE)
+        await rig.wiring.settings.show("roles")
+        roles = rig.wiring.settings.dialog.roles
+        assert not find_buttons(roles, "try_again")
+        slow_models.add("box/small", 10)  # as in another workspace
+        text = "box/small needed more than 10 s."
+        assert [label.text() for label in roles.findChildren(QLabel) if "needed" in label.text()] == [text]
+
+        await rig.run_turn("Read it")
+        assert reader.prompts == []
+        assert not rig.events(OutputHeld)
+        assert form_choice_text(card(rig)) == (
+            "Preview: over the size limit. box/small wasn't asked how to keep it: it was too slow before. "
+            "To ask it again, go to Settings → Model roles."
+        )
+        rig.chat.view.toggle(card(rig).key, "card")
+        click_area(rig.chat.view, card(rig).key, "extract:card")
+        dialog = await _question(rig)
+        dialog.field.setText("every tenth line")
+        press(dialog, "accept")
+        await until(lambda: card(rig).form == "compact", "the extract")
+        assert "The gist of it." in card(rig).head
+        assert not card(rig).offers_extract
+
+        press(roles, "try_again")
+        assert slow_models.remembered == ()
+        await until(lambda: not find_buttons(roles, "try_again"), "the model gone from the page")
+        rig.wiring.settings.dialog.close()
+        await rig.run_turn("Read it again")
+        assert (card(rig).form, card(rig).chosen_by) == ("compact", "agent")
 
 
 async def _question(rig: WindowRig) -> TextInputDialog:

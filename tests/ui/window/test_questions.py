@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
@@ -26,6 +26,7 @@ OPTIONS = [{"label": "SQLite", "description": "One file"}, {"label": "Postgres"}
 COLORS = [{"label": "Red"}, {"label": "Blue"}, {"label": "Green"}]
 SCRIPT: dict[str, list[Call]] = {
     "one": [Call("ask_user", json.dumps({"question": "Which database?", "options": OPTIONS}), id="q1")],
+    "then one": [Call("run_command", '{"command": "echo x > x.txt"}', id="r0")],
     "several": [
         Call("run_command", '{"command": "echo x"}', id="r1"),
         Call(
@@ -42,6 +43,8 @@ def asking_model(request: dict[str, Any]) -> Reply:
     """A model that asks what the user's message names, then is done."""
     message = request["messages"][-1]
     calls = SCRIPT.get(str(message["content"])) if message["role"] == "user" else None
+    if message.get("tool_call_id") == "r0":
+        calls = SCRIPT["one"]
     return StreamedReply(*calls) if calls else text_reply("Ended.")
 
 
@@ -119,19 +122,18 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         (card,) = await cards(rig, 1)
         status = rig.window.top_bar.status
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
-        await until(lambda: has_keyboard(card.options[0]), "the first option has the keyboard")
-        QTest.keyClick(card.options[0], Qt.Key.Key_Escape)
         assert has_keyboard(rig.composer.editor)
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
         assert has_keyboard(card.options[0]), "as on the card of an approval"
         QTest.keyClick(card.options[0], Qt.Key.Key_Down)
         assert has_keyboard(card.options[1])
-        QTest.keyClicks(card.options[1], "with")  # words go to the field, and to the record with the option
-        assert has_keyboard(card.field)
-        QTest.keyClicks(card.field, " pgvector 2")
+        card.field.setFocus()
+        QTest.keyClicks(card.field, "with pgvector 2")
         QTest.keyClick(card.field, Qt.Key.Key_Up)
         assert has_keyboard(card.options[2])
-        await press_until(rig, lambda: QTest.keyClick(card.options[2], Qt.Key.Key_2), 0)
+        QTest.keyClick(card.options[2], Qt.Key.Key_2)
+        assert has_keyboard(card.options[1])
+        await press_until(rig, lambda: QTest.keyClick(card.options[1], Qt.Key.Key_Return), 0)
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Postgres",), "with pgvector 2")]
         assert has_keyboard(rig.composer.editor)
@@ -139,6 +141,45 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         assert accessible_name(row) == "Question, answered: Which database?"
         assert text_of_row(row) == "Which database?\nPostgres\nwith pgvector 2"
         assert rig.rows(QuestionRow) == []
+
+
+async def test_numbers_mark_an_option_after_a_click_and_a_message_is_the_answer(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """After Allow once was clicked the conversation has the keyboard, not the composer.
+
+    A number and a further character are the text of a message, and that is the answer.
+    """
+    async with open_window(qapp, tmp_path) as rig, ChatServer(asking_model) as server:
+        await begin(rig, server)
+        rig.type_message("then one")
+        await until(lambda: rig.rows(ApprovalRow), "the command asks")
+        QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton)
+        assert has_keyboard(rig.chat.view)
+        await rig.answer_approval("once")
+        (card,) = await cards(rig, 1)
+        QTest.keyClick(rig.chat.view, Qt.Key.Key_2)
+        assert (card.selection, rig.composer.text()) == (("Postgres",), "")
+        QTest.keyClick(rig.chat.view, Qt.Key.Key_Escape)
+        assert card.selection == ()
+        QTest.keyClick(rig.chat.view, Qt.Key.Key_3)
+        await press_until(rig, lambda: QTest.keyClick(rig.chat.view, Qt.Key.Key_Return), 0)
+        await rig.wait_for_turn_end()
+        assert replies(rig) == [QuestionReply(("DuckDB",))]
+
+        rig.type_message("one")
+        (card,) = await cards(rig, 1)
+        editor = rig.composer.editor
+        editor.setFocus()
+        QTest.keyClick(editor, Qt.Key.Key_2)
+        assert (card.selection, rig.composer.text()) == (("Postgres",), "")
+        QTest.keyClicks(editor, " of them")
+        assert (card.selection, rig.composer.text()) == ((), "2 of them")
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+        await rig.wait_for_turn_end()
+        assert replies(rig)[1:] == [QuestionReply((), "2 of them")]
+        assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
+        assert [event.text for event in rig.events(UserSpoke)] == ["then one", "one"]
 
 
 async def _check_several_questions(rig: WindowRig) -> None:

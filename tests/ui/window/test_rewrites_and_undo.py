@@ -206,7 +206,7 @@ async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_un
         await rig.open_folder("other")
         assert not any(action.isEnabled() for action in both)
         await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: rig.conversation.session.id == first, "the first session")
+        await until(lambda: rig.app_window.shown_session.session_id == first, "the first session")
         assert [action.isEnabled() for action in both] == [True, False]
 
 

@@ -244,6 +244,36 @@ async def test_a_message_that_is_too_large_or_cannot_be_saved_is_not_lost(
         await until(lambda: rig.rows(NoticeRow), "the reason is told")
 
 
+async def test_a_refusal_ends_when_its_message_is_sent_or_its_model_changes(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """What did not fit one window is not said of another, on no page; nor once the text was answered."""
+    async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Fine.")) as server:
+        await rig.open_folder("project")
+        text = "some words and 42 numbers; " * 500
+        for retry_same_window in (False, True):
+            await rig.use_server(server, window=6_000)
+            rig.composer.set_text(text)
+            rig.type_message("")
+            await until(lambda: "too " in rig.banner_text(), "the refusal")
+            if retry_same_window:
+                rig.composer.set_text("")
+                rig.type_message("short")
+                await rig.wait_for_turn_end()
+            else:
+                await rig.use_server(server, window=64_000)
+            assert rig.banner_text() == ""
+            rig.window.show_page("timeline")
+            assert rig.banner_text() == ""
+            rig.window.show_page("chat")
+        await rig.use_server(server, window=64_000)
+        rig.composer.set_text(text)
+        rig.type_message("")
+        await rig.wait_for_turn_end()
+        assert rig.events(UserSpoke)[-1].text == text
+        assert rig.banner_text() == ""
+
+
 async def test_errors_of_the_server_are_retried_waited_for_and_stopped(
     qapp: QApplication, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer, SessionActio
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, TurnFooterRow, UserRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 LABEL = "server/qwen3"
@@ -142,7 +142,7 @@ async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a
 async def _branch(rig: WindowRig, action: SessionAction) -> None:
     """Branch the session on screen by a button below a message; the branch asks for no model."""
     original = rig.conversation.session.id
-    rig.chat.view.action_triggered.emit(action)
+    await act(lambda: rig.chat.view.action_triggered.emit(action))
     await until(lambda: rig.conversation.session.id != original, "the branch")
     assert not rig.conversation.model_choice.pending
     assert not is_question_open(rig)

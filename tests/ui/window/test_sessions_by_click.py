@@ -32,7 +32,7 @@ async def _check_typing(rig: WindowRig, session_id: str) -> None:
     QTest.keyClick(sessions, Qt.Key.Key_Delete)
     QTest.keyClick(sessions, Qt.Key.Key_Backspace)
     assert rig.conversation.session.id == before
-    await until(lambda: rig.conversation.session.id == session_id, "the session")
+    await until(lambda: rig.app_window.shown_session.session_id == session_id, "the session")
     await until(lambda: rig.composer.text() == "a p", "what was typed")
     assert rig.window.focusWidget() is rig.composer.editor
     places = {summary.place for summary in await rig.workspace.store.sessions()}
@@ -63,6 +63,6 @@ async def _check_the_timeline(rig: WindowRig, session_id: str) -> None:
     sessions = rig.window.sidebar.session_list
     rig.window.show_page("timeline")
     _click(rig, session_id)
-    await until(lambda: rig.conversation.session.id == session_id, "the session")
+    await until(lambda: rig.app_window.shown_session.session_id == session_id, "the session")
     await until(lambda: rig.window.focusWidget() is not sessions, "the keyboard")
     assert rig.views.timeline.isAncestorOf(rig.window.focusWidget())

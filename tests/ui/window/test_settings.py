@@ -32,7 +32,7 @@ from tests.support.model_servers.chat_server import (
 from tests.support.model_servers.local_servers import OLLAMA, run_server
 from tests.support.window.buttons import find_button, press
 from tests.support.window.list_contents import cell_texts
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -125,7 +125,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         saved = _settings(tmp_path)
         assert "my-box" in saved
         assert "sesame" not in saved
-        page.editor.test_requested.emit(replace(_form(server), id="my-box"))
+        await act(lambda: page.editor.test_requested.emit(replace(_form(server), id="my-box")))
         await until(lambda: "tested_tools = true" in _settings(tmp_path), "the result saved without a press")
         assert page.editor.form().extras == extras
 
@@ -163,7 +163,7 @@ async def _check_a_removed_provider(rig: WindowRig) -> None:
         await until(lambda: rig.wiring.services.settings.providers, "saved")
         editor.use_requested.emit("my-box")
         await until(lambda: rig.conversation.model.label == "my-box/small", "in use")
-        editor.saved.emit(_form(server, id="my-box", name="Other"))
+        await act(lambda: editor.saved.emit(_form(server, id="my-box", name="Other")))
         await until(lambda: rig.conversation.model.label == "other/small", "renamed")
         assert rig.wiring.services.registry.get(rig.workspace.id).model == "other/small"
         editor.remove_requested.emit("other")
@@ -198,7 +198,7 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         await rig.open_folder("project")
         await rig.wiring.settings.show("providers")
         editor = rig.wiring.settings.dialog.providers.editor
-        editor.test_requested.emit(_form(server))
+        await act(lambda: editor.test_requested.emit(_form(server)))
         await until(lambda: "API key: failed" in _checks(rig), "the refusal")
         assert "Stopped" not in _checks(rig), "nothing of the test before"
         assert "Incorrect API key provided" not in _checks(rig)

@@ -31,7 +31,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.window.buttons import press
 from tests.support.window.several_windows import new_window, restart, row_of
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -58,17 +58,17 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     assert "(2)" not in rig.window.windowTitle()
     await rig.run_turn("Say hello.")
     await until(lambda: row_of(second, first_session) == "Say hello.", "the title in the other window")
-    assert rig.window.windowTitle().startswith("Say hello. ·")
+    await until(lambda: rig.window.windowTitle().startswith("Say hello. ·"), "the title of this window")
     await until(lambda: "(2)" not in second.window.windowTitle(), "no number: the titles differ")
-    second.window.sidebar.session_selected.emit(first_session)
+    await act(lambda: second.window.sidebar.session_selected.emit(first_session))
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert second.shown_session[1] == second_session
     second.controllers.session_controller.composer.widget.editor.setPlainText("A draft.")
-    second.window.close()
-    await until(lambda: not second.window.isVisible(), "the second window closed")
+    await act(second.window.close)
+    assert not second.window.isVisible()
     assert rig.window.isVisible()
     assert rig.window.windowTitle() == "project — Helix Desktop"
-    rig.window.sidebar.session_selected.emit(second_session)
+    await act(lambda: rig.window.sidebar.session_selected.emit(second_session))
     await until(lambda: first.shown_session[1] == second_session, "its session in the first window")
     await until(lambda: rig.composer.editor.toPlainText() == "A draft.", "its draft")
 
@@ -76,10 +76,10 @@ async def _check_two_sessions(rig: WindowRig) -> None:
 async def _check_the_session_on_screen_elsewhere(rig: WindowRig) -> None:
     """A session with messages moves to another window, the one that was closed; this one gets a new one."""
     first, windows = rig.app_window, rig.wiring.windows
-    rig.window.sidebar.session_selected.emit(_session_titled(rig, "Say hello."))
+    await act(lambda: rig.window.sidebar.session_selected.emit(_session_titled(rig, "Say hello.")))
     await until(lambda: first.shown_session[1] == _session_titled(rig, "Say hello."), "the first session")
     moved = first.shown_session[1]
-    rig.window.sidebar.session_list.window_requested.emit(moved)
+    await act(lambda: rig.window.sidebar.session_list.window_requested.emit(moved))
     await until(lambda: not windows.is_only_one(rig.window), "a window of its own")
     await until(lambda: windows.current.shown_session[1] == moved, "the session there")
     assert windows.current.window is not rig.window
@@ -97,7 +97,7 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
     other = rig.wiring.windows.other_with(rig.window, *rig.wiring.windows.current.shown_session)
     assert other is not None
     deleted = other.shown_session[1]
-    rig.window.sidebar.session_deleted.emit(deleted)
+    await act(lambda: rig.window.sidebar.session_deleted.emit(deleted))
     await until(lambda: not row_of(rig.app_window, deleted), "the session out of the list")
     await until(lambda: other.shown_session[1] != deleted, "another session in its window")
     assert rig.app_window.shown_session[1] not in {deleted, other.shown_session[1]}
@@ -157,7 +157,7 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
         second = await new_window(rig)
         second.window.resize(700, 500)
         places = second.shown_session
-        rig.window.close()
+        await act(rig.window.close)
         await until(lambda: not rig.window.isVisible(), "the first window closed")
     async with open_window(qapp, tmp_path) as rig:
         await restart(qapp, rig)
@@ -218,11 +218,11 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow
     """The other window lists a session that is deleted and restored as this one does."""
     session_id = rig.app_window.shown_session.session_id
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
-    rig.window.sidebar.session_deleted.emit(session_id)
+    await act(lambda: rig.window.sidebar.session_deleted.emit(session_id))
     await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
     assert rig.window.no_session.isVisible()
     assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
-    rig.window.sidebar.session_list.undo_requested.emit()
+    await act(rig.window.sidebar.session_list.undo_requested.emit)
     await until(lambda: row_of(second, session_id), "the session back in both lists")
 
 
@@ -276,11 +276,11 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
         targets.open_later("helix:nothing")
         await until(second.window.banners.banner_ids, "the error in the window in front")
         assert not rig.window.banners.banner_ids()
-        second.window.close()
+        await act(second.window.close)
         await until(lambda: not second.window.isVisible(), "the second window closed")
         moved = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
-        rig.window.sidebar.session_list.window_requested.emit(moved)
+        await act(lambda: rig.window.sidebar.session_list.window_requested.emit(moved))
         await until(lambda: second.shown_session.session_id == moved, "the session in the window")
         assert not second.window.banners.banner_ids()
         assert second.window.sidebar.search.text() == ""
@@ -329,16 +329,16 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         original = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
         rig.conversation.session.publish(CompactionProgress("summarize"))
-        rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+        await act(lambda: rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq)))
         await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
         branch = rig.app_window.shown_session.session_id
         await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
-        rig.window.sidebar.session_list.window_requested.emit(original)
+        await act(lambda: rig.window.sidebar.session_list.window_requested.emit(original))
         await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
         assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
-        rig.window.banners.action_clicked.emit("editing", "cancel")
+        await act(lambda: rig.window.banners.action_clicked.emit("editing", "cancel"))
         await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
         assert rig.app_window.shown_session.session_id not in {branch, original}
         assert second.shown_session.session_id == original
@@ -351,7 +351,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         workspace_id = await rig.open_folder("project")
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
-        rig.window.sidebar.session_deleted.emit(rig.app_window.shown_session.session_id)
+        await act(lambda: rig.window.sidebar.session_deleted.emit(rig.app_window.shown_session.session_id))
         await until(rig.window.no_session.isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
@@ -398,9 +398,9 @@ async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_op
         await rig.run_turn("Say hello.")
         second = await new_window(rig)
         place = second.shown_session
-        second.window.close()
+        await act(second.window.close)
         await until(lambda: not second.window.isVisible(), "the second window closed")
-        second.controllers.quit_controller.tray.clicked.emit(*place)
+        await act(lambda: second.controllers.quit_controller.tray.clicked.emit(*place))
         await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
         assert not second.window.isVisible()
 
@@ -427,14 +427,14 @@ async def _show(app_window: ControlledWindow, session_id: str) -> None:
     app_window.controllers.session_controller.session_loaded.connect(
         lambda: loaded.append(app_window.shown_session.session_id)
     )
-    app_window.window.sidebar.session_selected.emit(session_id)
+    await act(lambda: app_window.window.sidebar.session_selected.emit(session_id))
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
 async def _check_attachments(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
     """What was sent with a message in one window doesn't go along with the next one in another."""
     await rig.run_turn("Said first.")
-    rig.composer.long_text_pasted.emit("words\n" * 50)
+    await act(lambda: rig.composer.long_text_pasted.emit("words\n" * 50))
     await until(rig.attachment_labels, "what was pasted")
     await _show(second, session_id)
     attachments = second.controllers.session_controller.composer.attachments

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from helix_desktop.domain.events.summary import SECTIONS, HandoverMade, ObservationsMade
+from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, HandoverMade, ObservationsMade
+from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.words.costs import cost_text
-from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
+from tests.support.model_servers.chat_server import ChatServer, Hang, Reply, StreamedReply, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -105,3 +108,50 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: dialog.step == "draft", "the draft")
     dialog.commit_button.click()
     await until(lambda: rig.events(HandoverMade), "the handover")
+
+
+async def run_until_a_step_waits(rig: WindowRig) -> None:
+    """Run turns until a step waits for the summary that makes room for it."""
+    ends = len(rig.events(TurnEnded))
+    while not rig.conversation.is_summary_awaited:
+        rig.type_message("Go on")
+        ends += 1
+        await until(partial(has_ended_or_waits, rig, ends), "the end of the turn, or a wait")
+
+
+def has_ended_or_waits(rig: WindowRig, ends: int) -> bool:
+    """Return True once so many turns have ended, or a step waits."""
+    return rig.conversation.is_summary_awaited or len(rig.events(TurnEnded)) >= ends
+
+
+async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Continue without a model makes room at once; Stop ends the turn. Another session doesn't show it."""
+
+    def hang(request: dict[str, Any]) -> Reply:
+        is_summary = str(request["messages"][-1]["content"]).startswith("[Write a handover]")
+        return StreamedReply(Hang()) if is_summary else text_reply("some words " * 1_500)
+
+    async with ChatServer(hang) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("full")
+        await rig.use_server(server, window=16_000)
+        await rig.change_policy(handover_at=0.95, observe_at=0.0, observe_place_at=0.0, fold_after_steps=0)
+        await run_until_a_step_waits(rig)
+        waiting = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        assert "waiting for the summary" not in rig.banner_text()
+        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        assert "waiting for the summary" in rig.banner_text()
+        click(rig, "summary-wait:continue")
+        await rig.wait_for_turn_end()
+        assert "waiting for the summary" not in rig.banner_text()
+        (made,) = rig.events(HandoverMade)
+        assert (made.model, made.fallback) == (NO_MODEL, "You continued without a model.")
+        await until(lambda: any("without a model" in row.text for row in rig.rows(DividerRow)), "it is said")
+        await run_until_a_step_waits(rig)
+        click(rig, "summary-wait:stop")
+        await until(lambda: not rig.conversation.is_running, "the end of the turn")
+        assert rig.events(TurnEnded)[-1].how == "stopped"
+        assert "waiting for the summary" not in rig.banner_text()
+        rig.conversation.handovers.cancel()

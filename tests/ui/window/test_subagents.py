@@ -42,7 +42,7 @@ async def test_a_subagent_is_displayed_while_it_works_and_its_session_links_back
         await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
 
         rig.wiring.session_controller.session_requested.emit(child)
-        await until(lambda: rig.conversation.session.id == child, "the subagent's session")
+        await until(lambda: rig.app_window.shown_session.session_id == child, "the subagent's session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
         assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]
         await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")

@@ -152,7 +152,7 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     old = rig.conversation.session.id
     await rig.wiring.workspace_controller.new_session()
     switching = asyncio.ensure_future(rig.wiring.workspace_controller.session_opener.open_session(old))  # noqa: TID251 - awaited below
-    await until(lambda: rig.conversation.session.id == old, "the other session is on its way")
+    await until(lambda: rig.app_window.shown_session.session_id == old, "the other session is on its way")
     rig.type_message(" typed", send=False)
     await switching
     assert rig.composer.text() == "draft typed"

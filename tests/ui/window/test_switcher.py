@@ -17,7 +17,7 @@ from helix_desktop.ui.shell.switcher.delegate import ROW_ROLE, SwitcherDelegate
 from helix_desktop.ui.shell.switcher.panel import Switcher
 from helix_desktop.ui.shell.switcher.rows import MessageRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -80,21 +80,20 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         switcher, commands = rig.window.switcher, rig.window.commands
 
         commands.switch_workspace.trigger()
-        await until(lambda: "[Sessions]" in lines(switcher), "the sessions")
-        assert chosen(switcher) == "first"
-        assert lines(switcher) == [
+        everything = [
             "[Workspaces]", "first", "second", "[Sessions]", "Write the invoices", "Look at the lexer",
         ]  # fmt: skip
+        await until(lambda: lines(switcher) == everything, "workspaces and sessions")
+        assert chosen(switcher) == "first"
 
         # A message of another workspace and session, at its place.
         QTest.keyClicks(switcher.search, "lexer fixed")
         assert lines(switcher) == []
-        await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
-        assert lines(switcher) == ["[Messages]", "The lexer is fixed"]
+        await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message alone")
         _check_marks(switcher)
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
-        await until(lambda: rig.conversation.session.id == session_id, "its session")
+        await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
@@ -137,7 +136,7 @@ async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:
     QTest.keyClicks(sidebar.search, "lexer fixed")
     await until(lambda: bool(sidebar.session_list.sessions()), "the session")
     QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    await until(lambda: rig.conversation.session.id == session_id, "its session")
+    await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
     await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
 
 
@@ -204,14 +203,15 @@ async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
         QTest.keyClicks(switcher.search, "lexer fixed")
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         assert not {closed, newer} & services.open_workspaces.keys()
-        assert switcher.note.text() == "Can't be searched: newer. Choose one to see why."
+        note = "Can't be searched: newer. Choose one to see why."
+        await until(lambda: switcher.note.text() == note, "what can't be searched")
         press(switcher, Qt.Key.Key_Escape)
-        async with asyncio.timeout(5), services.borrow_store(closed) as store:
+        async with asyncio.timeout(TIMEOUT_S), services.borrow_store(closed) as store:
             assert len(await store.sessions()) == 1, "the panel let go of the store"
         rig.window.commands.search_messages.trigger()
         QTest.keyClicks(switcher.search, "lexer fixed")
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.active_workspace.id == closed, "the closed workspace")
-        await until(lambda: rig.conversation.session.id == session_id, "its session")
+        await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")

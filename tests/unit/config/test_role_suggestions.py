@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendor
-from helix_desktop.config.role_suggestions import with_filled_roles, with_user_role
+from helix_desktop.config.role_suggestions import (
+    with_filled_roles,
+    with_loaded_fast_model,
+    with_user_role,
+)
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 
 
@@ -82,3 +89,36 @@ def test_a_server_of_its_own_has_no_published_prices() -> None:
     """Names alone say nothing of what another server takes."""
     local = provider("best", "small", name="local", url="http://localhost:11434/v1")
     assert with_filled_roles(Settings(), local, CATALOG).fast == ""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "fast"),
+    [
+        (("main", "small"), "box/small"),
+        (("main",), ""),  # another one would unload it
+        (("small", "other"), ""),
+        (("main", "small", "other"), ""),
+        ((), ""),  # the server does not say
+    ],
+)
+def test_a_server_on_this_computer_fills_the_fast_role_with_what_is_loaded_beside_the_main_model(
+    loaded: tuple[str, ...], fast: str
+) -> None:
+    box = provider("main", "small", "other", name="box", url="http://localhost:1/v1")
+    assert with_loaded_fast_model(Settings(), box, loaded).fast == fast
+    taken = with_user_role(Settings(), "fast", "")
+    assert with_loaded_fast_model(taken, box, loaded).fast == "", "the user left it to the main model"
+    elsewhere = Settings(model="shop/best")
+    assert with_loaded_fast_model(elsewhere, box, loaded).fast == ""
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "gemini", "deepseek", "xai", "mistral", "groq"])
+def test_every_known_provider_fills_the_fast_role_with_the_models_that_it_begins_with(name: str) -> None:
+    """By price, or by the name of a small variant where the catalog has no prices."""
+    path = Path(__file__).parents[3] / "resources" / "models.toml"
+    catalog = ModelCatalog.load(path)
+    (vendor,) = [vendor for vendor in tomllib.loads(path.read_text())["vendor"] if vendor["name"] == name]
+    entries = tuple(ModelEntry(name=model) for model in vendor["begin"])
+    new = Provider(name=name, base_url=vendor["base_url"], models=entries, default_model=entries[0].name)
+    filled = with_filled_roles(Settings(), new, catalog)
+    assert filled.fast.removeprefix(f"{name}/") in vendor["begin"][1:]

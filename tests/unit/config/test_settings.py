@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.config import toml_file
 from helix_desktop.config.settings import ModelEntry, Provider, Settings, key_variable, parse_label
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
@@ -141,13 +144,13 @@ def test_what_cannot_be_read_is_not_called_damaged_and_is_never_replaced(file: P
 def test_a_file_without_permission_to_read_stays_as_it_is(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, encoding: str = "") -> str:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(path: str, flags: int) -> int:
+        raise PermissionError(13, "Permission denied", path)
 
     file.write_text('theme = "dark"\n', encoding="utf-8")
     settings_file = SettingsFile(file)
     with monkeypatch.context() as locked:
-        locked.setattr(Path, "read_text", refuse)
+        locked.setattr(toml_file, "_open_at_once", refuse)
         error = settings_file.load()[1]
     assert isinstance(error, SettingsUnreadable)
     assert error.why == "Permission denied."
@@ -155,6 +158,48 @@ def test_a_file_without_permission_to_read_stays_as_it_is(
     with pytest.raises(HelixError, match=r"Permission denied\."):
         asyncio.run(settings_file.save(SETTINGS))
     assert file.read_text(encoding="utf-8") == 'theme = "dark"\n'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has neither named pipes nor devices in folders")
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device"])
+def test_a_file_that_would_never_end_is_not_waited_for(file: Path, kind: str) -> None:
+    other = file.with_name("other")
+    if kind == "device":
+        file.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(other)
+        file.symlink_to(other) if kind.startswith("link") else other.rename(file)
+    settings_file = SettingsFile(file)
+    settings, error = settings_file.load()
+    assert settings == Settings()
+    assert isinstance(error, SettingsUnreadable)
+    assert error.why == "It is no regular file."
+    assert error.fix == "It is no file: move it away, then start Helix Desktop again."
+    with pytest.raises(HelixError, match="start Helix Desktop again"):
+        asyncio.run(settings_file.save(SETTINGS))
+    assert not file.is_file(), "what stands there is not replaced"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 5_000 + "]" * 5_000,
+        "a = " + "{a = " * 5_000 + "1" + "}" * 5_000,
+        ".".join("a" * 5_000) + " = 1",
+        "[" + ".".join("a" * 5_000) + "]",
+        "a = " + "[" * 60 + "]" * 60,
+    ],
+)
+def test_values_nested_without_end_are_damage(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    settings_file = SettingsFile(file)
+    settings, error = settings_file.load()
+    assert settings == Settings()
+    assert isinstance(error, SettingsDamaged)
+    assert "nested too deeply" in str(error.why)
+    assert file.with_name("settings.damaged-1.toml").read_text(encoding="utf-8") == text
+    asyncio.run(settings_file.save(SETTINGS))
+    assert SettingsFile(file).load() == (SETTINGS, None)
 
 
 def test_an_invalid_value_stays_in_the_file_until_it_is_set(file: Path) -> None:

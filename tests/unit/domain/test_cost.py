@@ -87,10 +87,26 @@ def test_what_has_no_price_stands_beside_the_cost() -> None:
     assert CostState(spent).cost_text == "$0.50 + 4k tokens without a price"
     assert CostState(spent).short_cost_text == "over $0.50"
     unpriced = sum(map(spending_of, events[1:]), Spending())
-    assert CostState(unpriced).text == "4.2k tokens sent and received · 4k tokens without a price"
+    assert CostState(unpriced).text == "4k tokens sent and received · price unknown"
     assert CostState(spending_of(events[1])).text == "3.5k tokens sent and received · price unknown"
     limited = CostState(unpriced, Budget(cost=2.0))
-    assert limited.text == "4.2k tokens sent and received · 4k tokens without a price"
+    assert limited.text == "4k tokens sent and received · 4k tokens without a price"
+
+
+def test_what_the_demo_model_played_was_not_sent() -> None:
+    """Neither its answers nor the forms of outputs that it chose; what another model took later was."""
+    events: tuple[Event, ...] = (
+        SessionStarted("s"),
+        UserSpoke("Go.", 1),
+        AssistantSpoke("ok", "demo/demo", 7, usage=Usage(400_000, 10_000), demo=True),
+        ToolAnswered("c", "read_file", "…", "", 5, 1, 1, intake_tokens=45_000),
+    )
+    played = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    assert (played.spending.tokens, played.spending.sent) == (455_000, 0)
+    assert CostState(played.spending).text == "Offline demo, nothing sent"
+    assert CostState(played.spending).short_text == "Nothing sent"
+    played.apply(RecordedEvent(5, 0, AssistantSpoke("ok", "local/m", 7, usage=Usage(3_400, 100))))
+    assert CostState(played.spending).text == "3.5k tokens sent and received · price unknown"
 
 
 def test_calls_of_one_event_are_priced_each_by_its_model() -> None:

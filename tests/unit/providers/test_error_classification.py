@@ -157,7 +157,6 @@ def test_messages_about_a_request_that_is_too_large(status: int, message: str) -
         ("request (9010 tokens) exceeds the available context size (8192 tokens)", 9010, 8192),
         ("Invalid request: Your request exceeded model token limit: 131072", 0, 131_072),
         ("Range of input length should be [1, 98304]: prompt too long", 0, 98_304),
-        ("input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000: context_window", 0, 0),
         ("Context size has been exceeded. Request 17-2026-11 at 10:24:31, id 99123456789", 0, 0),
         ("Input is too long for requested model.", 0, 0),
     ],
@@ -180,11 +179,17 @@ def test_the_window_in_an_error_message(message: str, requested: int, window: in
         (
             413,
             "Request too large: tokens per minute limit; reduce the length of the prompt",
-            ModelRequestRejected,
+            ContextWindowExceeded,
         ),
         (404, "no model with that context window", ModelRequestRejected),
         (529, "overloaded", TransientError),
-        (429, "Request too large: limit 30000 tokens, requested 45000; maximum context", TransientError),
+        (
+            429,
+            "Request too large: limit 30000 tokens, requested 45000; maximum context",
+            ContextWindowExceeded,
+        ),
+        (429, "You exceeded your current quota, please check your plan", ModelRequestRejected),
+        (400, "registry/tiny:1b does not support tools", ModelRequestRejected),
         (401, "no key for a model with that context length", AuthenticationFailed),
     ],
 )

@@ -16,8 +16,11 @@ from helix_desktop.words.numbers import format_usd as words_usd
 
 
 def test_no_line_parts_a_number_from_its_unit_or_begins_with_a_dot() -> None:
-    text = "61 % of 24 KB · ≈ 8 tokens left"
-    assert keep_units(text).replace("\N{NO-BREAK SPACE}", "_") == "61_% of 24_KB_· ≈_8 tokens left"
+    text = "61 % of 24 KB · ≈ 8 tokens left after 10 s, 5 steps"
+    assert (
+        keep_units(text).replace("\N{NO-BREAK SPACE}", "_")
+        == "61_% of 24_KB_· ≈_8 tokens left after 10_s, 5 steps"
+    )
 
 
 def test_an_option_is_not_parted_at_its_hyphens() -> None:

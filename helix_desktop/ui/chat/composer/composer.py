@@ -135,6 +135,11 @@ class Composer(Themed, QWidget):
         """Return what is typed."""
         return self.editor.toPlainText()
 
+    @property
+    def is_empty(self) -> bool:
+        """Return True if nothing is typed or being composed, and nothing goes along."""
+        return not (self.text() or self.editor.is_composing or self._chips.keys)
+
     def draft(self) -> str:
         """Return what is to be kept: what is typed, or the draft behind an earlier message on screen."""
         draft = self.history.draft

@@ -68,7 +68,10 @@ class AssistantMessageItem(RowItem):
         before = self._row
         if not (before.streaming and row.text.startswith(before.text) and row.reasoning == before.reasoning):
             return False
-        if not row.streaming and (self._streaming_text.has_references or self._lazy_text.has_references):
+        streamed = self._streaming_text
+        if not row.streaming and (
+            streamed.has_references or streamed.is_plain or self._lazy_text.has_references
+        ):
             return False
         kept_count = len(self._stack.blocks)
         if len(row.text) > len(before.text):

@@ -27,6 +27,11 @@ class StreamingText:
         """Return True if what arrived defines link references."""
         return self._stream.has_references
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether what arrives is shown as it is; of the whole text, less may have to be."""
+        return self._stream.is_plain
+
     def append(self, delta: str) -> int:
         """Show what arrived; the number of parts, from the top, that it left as they were."""
         stream, kept_count = self._stream, self._frozen_parts

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.ui.chat.actions import CopyCode, OpenCacheEntry, ReadOriginal
+from helix_desktop.ui.chat.actions import ChooseForm, CopyCode, OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
@@ -41,6 +41,7 @@ _BADGE_SENTENCES: dict[Badge, TranslatableText] = {
     "pinned": text("Pinned: always kept in context."),
 }
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
+_GLYPHS: dict[type[object], str] = {OpenCacheEntry: "database", ChooseForm: "minimize-2"}
 _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Preview: over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
@@ -150,6 +151,12 @@ class ToolBody:
         for layout in (self._task, self._intro):
             if layout is not None:
                 y = self._place(layout, y, width) + style.px(7)
+        if self._row.offers_extract and self._row.can_change_form:
+            label = tr("Send extract…")
+            rect = QRectF(style.px(14), y + style.px(1), button_width(style, label, True), style.px(28))
+            action = ChooseForm(self._row.answer_seq, "compact")
+            self.hit_areas.append(HitArea("extract:card", action, label, rect, radius=8))
+            y += style.px(39)
         for at, section in enumerate(self._sections):
             last = at == len(self._sections) - 1
             y = self._arrange_section(section, y, width, last) + (0 if last else style.px(9))
@@ -211,7 +218,7 @@ class ToolBody:
         for area in self.hit_areas:
             if isinstance(area.action, CopyCode):
                 continue  # the command has painted it
-            glyph = "database" if isinstance(area.action, OpenCacheEntry) else ""
+            glyph = _GLYPHS.get(type(area.action), "")
             paint_button(painter, style, area, state, "outline", glyph)
 
     def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import MutableMapping
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
@@ -14,6 +16,8 @@ NOTE_NUMBER = "note_number"
 _REFERENCE = re.compile(r"\[(\^[^\s\[\]]+)\]")
 _OPENING = re.compile(r"\[(\^[^\s\[\]]+)\]:[ \t]*")
 _CODE_INDENT = 4  # columns
+_INSIDE = "inside_note"  # key of what a parser knows of its text: whether a note's own text is being read
+_COUNT = "note_count"  # and how many notes it has met
 
 
 def enable_footnotes(parser: MarkdownIt) -> MarkdownIt:
@@ -23,8 +27,18 @@ def enable_footnotes(parser: MarkdownIt) -> MarkdownIt:
     return parser
 
 
+def forget_open_note(env: MutableMapping[str, Any]) -> None:
+    """Begin a new text with what a parser knows of another one, whose reading may have failed in a note."""
+    env.pop(_INSIDE, None)
+
+
 def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Write a note as an item of a list; what goes on of it is indented, or the same paragraph."""
+    """Write a note as an item of a list; what goes on of it is indented, or the same paragraph.
+
+    A note in a note's own text stays words: else each of them could hold another one without an end.
+    """
+    if state.env.get(_INSIDE):
+        return False
     start = state.bMarks[first] + state.tShift[first]
     opening = _OPENING.match(state.src, start, state.eMarks[first])
     if opening is None or state.sCount[first] - state.blkIndent >= _CODE_INDENT:
@@ -62,10 +76,11 @@ def _begins_block(state: StateBlock, line: int, last: int) -> bool:
 
 def _number(state: StateBlock, label: str) -> str:
     """Return a note's number in brackets, by the order in which they are written."""
-    references = state.env.setdefault("references", {})
-    number = 1 + sum(key.startswith("^") for key in references)
-    note = {"title": f"[{number}]", "href": ""}
-    return str(references.setdefault(normalizeReference(label), note)["title"])
+    references, key = state.env.setdefault("references", {}), normalizeReference(label)
+    if key not in references:
+        state.env[_COUNT] = state.env.get(_COUNT, 0) + 1
+        references[key] = {"title": f"[{state.env[_COUNT]}]", "href": ""}
+    return str(references[key]["title"])
 
 
 def _write_item(state: StateBlock, number: str, first: int, end: int, text: str) -> None:
@@ -73,7 +88,9 @@ def _write_item(state: StateBlock, number: str, first: int, end: int, text: str)
     item = state.push("list_item_open", "li", 1)
     item.map, item.info = [first, end], number
     inside = len(state.tokens)
+    state.env[_INSIDE] = True
     state.md.block.parse(text, state.md, state.env, state.tokens)
+    state.env[_INSIDE] = False
     for token in state.tokens[inside:]:
         token.level += state.level
         token.map = [first + line for line in token.map] if token.map else None

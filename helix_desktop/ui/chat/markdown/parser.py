@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,18 +10,32 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_block import ParserBlock
+from markdown_it.parser_inline import ParserInline
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import table
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from helix_desktop.ui.chat.markdown.footnotes import NOTE_NUMBER, enable_footnotes
+from helix_desktop.ui.chat.markdown.footnotes import NOTE_NUMBER, enable_footnotes, forget_open_note
 from helix_desktop.ui.chat.markdown.formulas import FORMULA, enable_formulas, split_displayed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
+_log = logging.getLogger(__name__)
 
 BULLET = "•"
 TASKS = {"▢": "- [ ]", "✓": "- [x]"}
 """Markers of tasks that are open and done, and how they are written."""
 LINK_SCHEMES = ("http://", "https://", "mailto:")
+MAX_MARKDOWN_CHARS = 40_000
+"""Characters of a section that are read as Markdown; what people write seldom has a tenth of that."""
+_MAX_CELLS = 3_000  # of a table
+_MAX_PIECES = 6_000  # runs of words, code and formulas of a section: laying so many out takes about a second
+_MAX_NESTED = 20  # levels; a quote is one, a list with its item two
+_MIN_STEPS, _STEPS_PER_CHAR = 20_000, 6  # of reading; what people write takes about one a character
+_STEPS = "steps_left"  # key of what a parser knows of its text
+
 _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 
 
@@ -111,8 +126,55 @@ def _allowed_link(target: str) -> str:
     return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
 
 
+class _TooComplexError(Exception):
+    """A text would take far more work than its length explains, or be nested deeper than is shown."""
+
+
+def _count_step(state: StateBlock | StateInline, *_: object) -> bool:
+    """Take nothing, but end reading that goes over the same text again and again.
+
+    This rule comes first, so each attempt to read a construct is counted, whatever the construct.
+    """
+    state.env[_STEPS] -= 1
+    if state.env[_STEPS] < 0:
+        raise _TooComplexError
+    return False
+
+
+class _CountingInlineParser(ParserInline):
+    """Counts also what is skipped while the end of a link is searched: brackets in brackets are the worst."""
+
+    def skipToken(self, state: StateInline) -> None:
+        _count_step(state)
+        super().skipToken(state)
+
+
+class _BoundedBlockParser(ParserBlock):
+    """Refuses what is nested too deep, which the library would leave out without a word."""
+
+    def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:
+        if state.level >= _MAX_NESTED:
+            raise _TooComplexError
+        super().tokenize(state, startLine, endLine)
+
+
+def _take_table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read a table as the library does, unless it has so many cells that the window would wait for them."""
+    if not silent and table(state, first, last, True):
+        columns = state.src.count("|", state.bMarks[first + 1], state.eMarks[first + 1])
+        end = next((line for line in range(first, last) if state.isEmpty(line)), last)
+        if columns * (end - first) > _MAX_CELLS:
+            raise _TooComplexError
+    return table(state, first, last, silent)
+
+
 class _PermissiveMarkdownIt(MarkdownIt):
     """Lets every link pass, so that one of a foreign scheme is shown as its words; spans check schemes."""
+
+    def __init__(self, preset: str, options: dict[str, Any]) -> None:
+        super().__init__(preset, options)
+        self.inline, self.block = _CountingInlineParser(), _BoundedBlockParser()
+        self.configure(preset, options)
 
     def validateLink(self, url: str) -> bool:
         """Any target is a link at first."""
@@ -122,13 +184,25 @@ class _PermissiveMarkdownIt(MarkdownIt):
 @cache
 def _markdown_it() -> MarkdownIt:
     """Made once, since that takes longer than reading a message; it keeps nothing between texts."""
-    parser = _PermissiveMarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    return enable_footnotes(enable_formulas(parser.disable(["html_block", "html_inline"])))
+    options = {"html": False, "maxNesting": _MAX_NESTED}
+    parser = _PermissiveMarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    parser.block.ruler.at("table", _take_table, {"alt": ["paragraph", "reference"]})
+    enable_footnotes(enable_formulas(parser.disable(["html_block", "html_inline"])))
+    return _enable_limits(parser)
 
 
 @cache
 def _user_text_markdown_it() -> MarkdownIt:
-    return MarkdownIt("zero").enable(["fence", "backticks"])
+    return _enable_limits(MarkdownIt("zero").enable(["fence", "backticks"]))
+
+
+def _enable_limits(parser: MarkdownIt) -> MarkdownIt:
+    parser.block.ruler.before(
+        "table", "count", _count_step, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    parser.inline.ruler.before("text", "count", _count_step)
+    parser.enable("count")
+    return parser
 
 
 class MarkdownParser:
@@ -137,20 +211,47 @@ class MarkdownParser:
     def __init__(self) -> None:
         self._parser = _markdown_it()
         self.references: dict[str, Any] = {}
+        self.is_plain = False
+        """Whether the last text is shown as it is, because reading it would take too long or failed."""
 
     def parse(self, text: str) -> list[TopLevelBlock]:
-        """Return the chunks of a text, in order."""
-        tokens = self._parser.parse(text, self.references)
-        return [chunk for group in _group_top_level(tokens) if (chunk := _to_top_level_block(group)).blocks]
+        """Return the chunks of a text, in order; one that can't be read is plain text below a line."""
+        chunks = _read_chunks(self._parser, text, self.references)
+        self.is_plain = chunks is None
+        if chunks is None:
+            return [TopLevelBlock(0, plain_blocks(text))]
+        return [chunk for chunk in chunks if chunk.blocks]
 
 
 def parse_user_text(text: str) -> list[TopLevelBlock]:
     """Return the chunks of a user's text: only code is marked up, every other character stays as typed."""
-    chunks = []
-    for group in _group_top_level(_user_text_markdown_it().parse(text)):
-        chunk = _to_top_level_block(group)
-        chunks.append(replace(chunk, blocks=tuple(_keep_lines(block) for block in chunk.blocks)))
-    return chunks
+    chunks = _read_chunks(_user_text_markdown_it(), text, {})
+    if chunks is None:
+        chunks = [TopLevelBlock(0, (Prose((Paragraph((Span(text),)),)),))]
+    return [replace(chunk, blocks=tuple(_keep_lines(block) for block in chunk.blocks)) for chunk in chunks]
+
+
+def _read_chunks(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[TopLevelBlock] | None:
+    """Return the chunks of a text; None when reading it takes too much work, or fails."""
+    env[_STEPS] = _MIN_STEPS + _STEPS_PER_CHAR * len(text)
+    try:
+        tokens = parser.parse(text, env)
+        if sum(1 + len(token.children or ()) for token in tokens if not token.nesting) > _MAX_PIECES:
+            return None
+        return [_to_top_level_block(group) for group in _group_top_level(tokens)]
+    except _TooComplexError:
+        return None
+    except Exception:  # noqa: BLE001 - a model wrote the text, and must not take the window with it
+        _log.exception("Markdown of %d characters can't be read", len(text))
+        return None
+    finally:
+        forget_open_note(env)
+
+
+def plain_blocks(text: str) -> tuple[Block, ...]:
+    """Return a text as it is, below the line that says so."""
+    note = tr("Shown as plain text, because it could not be laid out.")
+    return Prose((Paragraph((Span(note, italic=True),)),)), Code(text.removesuffix("\n"))
 
 
 def _keep_lines(block: Block) -> Block:

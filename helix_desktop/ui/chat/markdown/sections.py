@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from helix_desktop.ui.chat.markdown.parser import Block, Code, MarkdownParser, Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.parser import (
+    MAX_MARKDOWN_CHARS,
+    Block,
+    Code,
+    MarkdownParser,
+    Paragraph,
+    Prose,
+    Span,
+    plain_blocks,
+)
 from helix_desktop.ui.design.safe_text import LINE_LIMIT
 
 MIN_SECTION_CHARS = 400  # characters; shorter sections are joined with the next one
@@ -26,10 +35,11 @@ class MarkdownSection(NamedTuple):
     """A stretch of a text, from `start` to `end`.
 
     Code that is cut goes on `above` or `below`; `joins` says what stood between it and the section before.
+    A `note` is empty: it says that the code below it is Markdown as it was written.
     `fence` is the stretch of the whole code that it is a part of, `line` its first line in it of `lines`.
     """
 
-    kind: Literal["markdown", "code", "line"]
+    kind: Literal["markdown", "code", "line", "note"]
     start: int
     end: int
     info: str = ""
@@ -51,7 +61,8 @@ def _normalize_markdown(text: str) -> str:
 def split_sections(text: str) -> list[MarkdownSection]:
     """Return all sections of a normal text, in order; read one by one they give what reading the whole gives.
 
-    The one exception are lines above 8,000 characters, which are words without any markup.
+    The exceptions are lines above 8,000 characters, which are words without any markup, and what goes on
+    for 40,000 without a place to cut: the window would wait while it is read, so it is shown as code.
     """
     return list(_SectionSplitter(text).sections())
 
@@ -72,6 +83,8 @@ def parse_section(text: str, section: MarkdownSection, references: dict[str, Any
     words = text[section.start : section.end]
     if section.kind == "code":
         return (Code(words, section.info),)
+    if section.kind == "note":
+        return plain_blocks("")[:1]
     if section.kind == "line":
         return (Prose((Paragraph((Span(words),)),)),)
     reader = MarkdownParser()
@@ -82,10 +95,13 @@ def parse_section(text: str, section: MarkdownSection, references: dict[str, Any
 class LazyMarkdown:
     """A text, its sections, and what has been read of them so far: the same in every look."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, is_plain: bool = False) -> None:
+        """What is plain is shown as it is, below a line that says so."""
         self.source = source
         self.text = _normalize_markdown(source)
-        self.sections = split_sections(self.text)
+        self.sections = list(
+            _plain_sections(self.text, 0, len(self.text)) if is_plain else split_sections(self.text)
+        )
         self.references = collect_references(self.text, self.sections)
         self.heights: list[float] = []  # of the sections when they were last seen, pixels at zoom 1
         self._blocks: dict[int, tuple[Block, ...]] = {}
@@ -132,7 +148,9 @@ class _SectionSplitter:
         self._at = end + 1
 
     def _flush(self, end: int) -> Iterator[MarkdownSection]:
-        if end > self._begin:
+        if end - self._begin > MAX_MARKDOWN_CHARS:
+            yield from _plain_sections(self._text, self._begin, end)
+        elif end > self._begin:
             yield MarkdownSection("markdown", self._begin, end)
         self._start(end)
 
@@ -238,6 +256,12 @@ def _closing_fence(text: str, sign: str, start: int) -> re.Match[str] | None:
         at = text.find("\n", at)
         at = text.find(sign, at) if at >= 0 else -1
     return None
+
+
+def _plain_sections(text: str, start: int, end: int) -> Iterator[MarkdownSection]:
+    """Return the sections of a stretch that is shown as it is."""
+    yield MarkdownSection("note", start, start)
+    yield from _code_sections(text, start, end - text.endswith("\n", start, end), "")
 
 
 def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[MarkdownSection]:

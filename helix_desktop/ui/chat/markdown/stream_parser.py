@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from helix_desktop.ui.chat.markdown.parser import Code, MarkdownParser, TopLevelBlock
+from helix_desktop.ui.chat.markdown.parser import (
+    MAX_MARKDOWN_CHARS,
+    Code,
+    MarkdownParser,
+    TopLevelBlock,
+    plain_blocks,
+)
+
+_NEVER = re.compile(r"(?!)")  # ends no code
 
 
 @dataclass(slots=True)
@@ -48,6 +56,11 @@ class MarkdownStream:
         """Whether the text defines link references, which may change chunks that are frozen already."""
         return bool(self._parser.references.get("references"))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether what arrives is shown as it is, because its Markdown can't be read in a short time."""
+        return self.fence is not None and self.fence.closing_pattern is _NEVER
+
     def feed(self, delta: str) -> None:
         """Take arriving text; `frozen` grows, `open` and `fence` say what may still change."""
         self._tail += delta
@@ -64,7 +77,10 @@ class MarkdownStream:
 
     def _parse_tail(self) -> None:
         while self.fence is None:
-            chunks = self._parser.parse(self._tail)
+            chunks = self._parser.parse(self._tail) if len(self._tail) <= MAX_MARKDOWN_CHARS else []
+            if self._parser.is_plain or len(self._tail) > MAX_MARKDOWN_CHARS:
+                self._show_plain()
+                return
             complete = self._tail.count("\n")
             settled = max((at for at, chunk in enumerate(chunks) if chunk.line < complete), default=0)
             self.frozen += chunks[:settled]
@@ -75,6 +91,13 @@ class MarkdownStream:
             if not (rest and rest[0].fence and "\n" in self._tail):
                 return
             self._enter_fence(rest[0])
+
+    def _show_plain(self) -> None:
+        """Show all that is still open, and what follows, as code: to read it again with each piece of text
+        would take more and more time."""
+        self.frozen.append(TopLevelBlock(0, plain_blocks("")[:1]))
+        self.fence, self.open = OpenFence("", 0, _NEVER), ()
+        self._feed_fence()
 
     def _enter_fence(self, block: TopLevelBlock) -> None:
         code = block.blocks[0]

@@ -83,7 +83,7 @@ class AskRows:
 
     def _few_words(self, call_id: str) -> str:
         """Return what a call that waits does: the files that it edits, or its command."""
-        row = self._rows[ask_key(call_id)]
+        row = self._rows[_ask_key(call_id)]
         assert isinstance(row, ApprovalRow)
         files = [file.name for file in patch_files(row.detail)] if row.kind == "edit" else []
         words = f"{display_name(row.tool)} {', '.join(files)}" if files else row.summary
@@ -97,13 +97,13 @@ class AskRows:
         return tuple(key.call_id for key in own) if is_offered else ()
 
 
-def ask_key(call_id: str) -> RowKey:
+def _ask_key(call_id: str) -> RowKey:
     """Return the key of the card with which a call waits for the user."""
     return RowKey(0, call_id, "approval")
 
 
 def _question_row(question: Question, is_late: bool) -> QuestionRow:
-    return QuestionRow(ask_key(question.call_id), question, is_late=is_late)
+    return QuestionRow(_ask_key(question.call_id), question, is_late=is_late)
 
 
 def _approval_row(request: ApprovalRequest) -> ApprovalRow:
@@ -112,7 +112,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
     if lost:  # the card's reason names the first of them
         coverage = FileCoverage(places=lost, uncovered=len(lost), is_complete=True)
     return ApprovalRow(
-        ask_key(request.call_id),
+        _ask_key(request.call_id),
         request.tool,
         translate(request.summary),
         translate(request.detail),

@@ -27,6 +27,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         super().__init__()
         self.label = option.label
         self._number, self._chat_style = number, style
+        self._is_marked = False
         self._title = breakable(escape_invisible(option.label))
         self._description = breakable(escape_invisible(option.description))
         self.setObjectName(f"option:{number}")
@@ -44,6 +45,19 @@ class OptionButton(EnterActivates, QAbstractButton):
         self._chat_style = style
         self.updateGeometry()
         self.update()
+
+    @property
+    def is_chosen(self) -> bool:
+        """Return True if it is checked, or marked by its number."""
+        return self._is_marked or self.isChecked()
+
+    def set_marked(self, is_marked: bool) -> None:
+        """Mark it: Enter sends it, where one is chosen; check it where several are."""
+        if self.isCheckable():
+            self.setChecked(is_marked)
+        else:
+            self._is_marked = is_marked
+            self.update()
 
     def sizeHint(self) -> QSize:
         """Return a size at which its texts are not wrapped much."""
@@ -85,7 +99,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        lit = self.isChecked() or self.isDown()
+        lit = self.is_chosen or self.isDown()
         fill = theme.accent_soft if lit else theme.hover if self.underMouse() else theme.surface
         border = theme.accent if lit or self.hasFocus() else theme.border_strong
         card = QRectF(self.rect())
@@ -107,7 +121,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         style, theme = self._chat_style, self._chat_style.theme
         side = style.px(_BADGE)
         badge = QRectF(style.px(_PAD), style.px(_PAD - 2), side, side)
-        checked = self.isChecked()
+        checked = self.is_chosen
         fill, border = (theme.accent, theme.accent) if checked else (theme.raised, theme.faint)
         paint_box(painter, badge, style.color(fill), style.color(border), 6)
         if checked:

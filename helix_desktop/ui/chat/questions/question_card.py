@@ -1,4 +1,7 @@
-"""The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip."""
+"""The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip.
+
+Numbers work wherever on the page nothing else is written, so they come from the page: `take_key`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QLayout, QWidget
 
-from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon
@@ -60,6 +63,8 @@ class QuestionCard(QWidget):
     """The user's QuestionReply; an empty one skips the question."""
     resized = Signal()
     """It needs another height."""
+    marked = Signal(str)
+    """What screen readers are to say of the option that a number marked."""
 
     def __init__(self, row: QuestionRow, style: ChatStyle) -> None:
         super().__init__()
@@ -74,6 +79,8 @@ class QuestionCard(QWidget):
             OptionButton(number, option, style, question.multiple)
             for number, option in enumerate(question.options, 1)
         ]
+        self.typed_numbers = ""
+        """The numbers that marked options, not sent yet."""
         self.field = _AnswerField()
         self.field.setObjectName("answer_field")
         self.answer = PushButton(tr("Answer"), "primary", name="answer")
@@ -124,7 +131,7 @@ class QuestionCard(QWidget):
         keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
         if self._row.question.multiple:
             return tr("{keys} to check, Enter to answer", keys=keys)
-        return tr("{keys} to answer", keys=keys)
+        return tr("{keys}, then Enter to answer", keys=keys)
 
     def fit(self, width: int) -> int:
         """Take a width and the height that it needs then; return that, pixels."""
@@ -148,10 +155,6 @@ class QuestionCard(QWidget):
         """Return what can have the keyboard, each with its place in the card."""
         return [(stop, QRectF(QRect(stop.mapTo(self, QPoint()), stop.size()))) for stop in self.stops]
 
-    def focus_first(self) -> None:
-        """Give the keyboard to the first option, or to the field."""
-        self.stops[0].setFocus(Qt.FocusReason.OtherFocusReason)
-
     def _press(self, option: OptionButton) -> None:
         if self._row.question.multiple:
             self._update()
@@ -163,9 +166,23 @@ class QuestionCard(QWidget):
         if not reply.is_skip:
             self.answered.emit(reply)
 
+    @property
+    def question(self) -> Question:
+        """Return the question."""
+        return self._row.question
+
+    @property
+    def is_late(self) -> bool:
+        """Return True if its turn has ended: the answer begins the next one."""
+        return self._row.is_late
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """Return the labels of the options that are checked or marked."""
+        return tuple(option.label for option in self.options if option.is_chosen)
+
     def _reply(self) -> QuestionReply:
-        checked = tuple(option.label for option in self.options if option.isChecked())
-        return QuestionReply(checked, self.field.toPlainText().strip())
+        return QuestionReply(self.selection, self.field.toPlainText().strip())
 
     def _on_typed(self) -> None:
         self._update()
@@ -175,28 +192,57 @@ class QuestionCard(QWidget):
     def _update(self) -> None:
         self.answer.setEnabled(not self._reply().is_skip)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by number, go through the options with arrows, answer with Enter where several are checked.
+    def take_key(self, event: QKeyEvent) -> bool:
+        """Mark an option by its number; then Enter sends what is marked, Backspace and Esc take it back.
 
-        Other signs are an answer in other words.
+        Return False for any other key.
         """
-        key, text = Qt.Key(event.key()), event.text()
+        key, text = event.key(), event.text()
+        if self.typed_numbers and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._submit()
+        elif self.typed_numbers and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
+            self.take_numbers()
+        elif self._is_number(text) and (self._row.question.multiple or not self.typed_numbers):
+            option = self.options[int(text) - 1]
+            option.set_marked(not option.is_chosen)
+            self.typed_numbers += text
+            if QApplication.focusWidget() in self.options:  # where Enter presses the one that has it
+                option.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.marked.emit(
+                tr("Marked: {option}. Enter to answer.", option=option.label)
+                if option.is_chosen
+                else tr("No longer marked: {option}", option=option.label)
+            )
+            self._update()
+        else:
+            return False
+        return True
+
+    def take_numbers(self) -> str:
+        """Return the numbers that were typed, and undo what they marked: they are a text, or nothing."""
+        numbers, self.typed_numbers = self.typed_numbers, ""
+        for number in numbers:
+            option = self.options[int(number) - 1]
+            option.set_marked(not option.is_chosen)
+        self._update()
+        return numbers
+
+    def _is_number(self, text: str) -> bool:
+        return text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the options with arrows, answer with Enter what is checked; the page has other keys."""
+        key = event.key()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._step(1 if key == Qt.Key.Key_Down else -1)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self._reply().is_skip:
             self._submit()
-        elif text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options):
-            option = self.options[int(text) - 1]
-            option.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            option.click()
-        elif text.isprintable() and text.strip():
-            self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            self.field.insertPlainText(text)
         else:
             event.ignore()
 
     def _step(self, by: int) -> None:
-        """Move the keyboard among options and field."""
+        """Move the keyboard among options and field; Enter presses the option that has it."""
+        self.take_numbers()
         stops: list[QWidget] = [*self.options, self.field]
         here = QApplication.focusWidget()
         at = stops.index(here) + by if here in stops else len(stops) - 1

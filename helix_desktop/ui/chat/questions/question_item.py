@@ -22,6 +22,8 @@ class QuestionCards(QObject):
     """The key of the row, and the AnswerQuestion."""
     resized = Signal(object)
     """The key of a row that needs another height."""
+    marked = Signal(str)
+    """What screen readers are to say."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,6 +43,7 @@ class QuestionCards(QObject):
 
         card.answered.connect(answer)
         card.resized.connect(lambda: self.resized.emit(key))
+        card.marked.connect(self.marked)
         return card
 
     def find(self, key: RowKey) -> QuestionCard | None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
-from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
+from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     OutputHeld,
@@ -52,6 +52,7 @@ from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.chat.rows.user_rows import UserRows
+from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.numbers import format_usd
@@ -64,7 +65,9 @@ _REWRITES = (
     Redone,
 )  # fmt: skip
 
-_Notice: TypeAlias = HandoverFailed | ObservationsFailed | BudgetNeared | EffortRefused
+_Notice: TypeAlias = (
+    HandoverFailed | ObservationsFailed | BudgetNeared | EffortRefused | WindowLearned | McpServerFailed
+)
 
 
 class ChatRows:
@@ -138,7 +141,14 @@ class ChatRows:
             case TurnEnded() | TurnRetried() as event:
                 self._answers.end()
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
-            case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
+            case (
+                HandoverFailed()
+                | ObservationsFailed()
+                | BudgetNeared()
+                | EffortRefused()
+                | WindowLearned()
+                | McpServerFailed()
+            ) as notice:
                 rows = [self._notice(recorded, notice, transcript)]
             case HandoverMade(origin=origin) as handover if origin:
                 divider = self._dividers.on_event(recorded, transcript)
@@ -192,6 +202,12 @@ def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> 
             return _budget_notice(recorded, event)
         case EffortRefused():
             return _effort_notice(recorded.seq, event)
+        case McpServerFailed(server=server, reason=reason):
+            what = tr("The MCP server {server} wasn't running in this turn.", server=server)
+            return NoticeRow(RowKey(recorded.seq), "warning", what, translate(reason))
+        case WindowLearned(reason=reason):
+            fix = tr("To use another size, reset or enter it in Settings → Providers.")
+            return NoticeRow(RowKey(recorded.seq), "info", window_learned_text(event), reason, fix)
     return _failure_notice(recorded.seq, event, transcript)
 
 

@@ -191,12 +191,16 @@ class ShellCommand(msgspec.Struct, frozen=True):
     network: bool = False
 
 
+_REFORMABLE: frozenset[Badge] = frozenset({"in_window", "cached", "excluded", "recalled", "pinned"})
+
+
 class ToolRow(msgspec.Struct, frozen=True):
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
     They are of the form that the agent was shown, and `header_lines` of them are about it.
     `answer_seq` is the event with the output (0: none), `tokens` are those of its output in a request, by
     Helix's count: the model's are shown (`ItemContext`).
+    `offers_extract` says that no model chose its form, for want of time.
     `is_choosing_form` says that its form is not chosen yet, `form_cost` its cost, `form_note` why it is not
     what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
@@ -229,6 +233,7 @@ class ToolRow(msgspec.Struct, frozen=True):
     form_cost: str = ""
     form_note: str = ""
     is_choosing_form: bool = False
+    offers_extract: bool = False
     arguments: tuple[str, ...] = ()
     arguments_cached: bool = False
     original: OriginalOutput | None = None
@@ -257,6 +262,11 @@ class ToolRow(msgspec.Struct, frozen=True):
     def has_no_extract(self) -> bool:
         """Return True if an extract was requested and the agent got the preview instead."""
         return self.form == "preview" and bool(self.instructions)
+
+    @property
+    def can_change_form(self) -> bool:
+        """Return True if the agent can be shown the output in another form from the next request on."""
+        return bool(self.answer_seq) and not self.removed_at_ms and self.badge in _REFORMABLE
 
     @property
     def can_open(self) -> bool:

@@ -38,6 +38,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
@@ -301,6 +302,7 @@ def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript)
         chosen_by=chooser,
         form_cost=_form_cost_text(choice or output),
         form_note="" if choice else _form_note(output),
+        offers_extract=form == "preview" and (chooser == "timeout" or bool(output.intake_slow_model)),
     )
 
 
@@ -327,10 +329,10 @@ def _with_outcome(row: ToolRow, output: ToolAnswered) -> ToolRow:
 
 
 def _form_note(output: ToolAnswered) -> str:
-    """Return why an output is not in the form that was asked for, and how long the choice could take."""
+    """Return why an output is not in the form that was asked for, or why none was asked for."""
     seconds = output.intake_extended_s
     slow = tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds) if seconds else ""
-    return translate(join_sentences(output.intake_note, slow))
+    return translate(join_sentences(output.intake_note, slow, slow_model_text(output.intake_slow_model)))
 
 
 def _output_form(seq: int, output: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
@@ -387,6 +389,6 @@ def _call_arguments(call: ToolCall) -> dict[str, object]:
     """Return the arguments of a call; none if they are not an object."""
     try:
         args = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return args if isinstance(args, dict) else {}

@@ -11,6 +11,7 @@ from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, TurnFooterRow
 from helix_desktop.words.action_labels import supported_remedies
+from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -59,16 +60,15 @@ class TurnEnds:
         self._end = _end_row(*self._limited) if is_spent else _lifted_row(*self._limited)
         return [self._end] if self._end is not None else []
 
-    def _cut_row(self, seq: int) -> DividerRow | None:
+    def _cut_row(self, seq: int) -> DividerRow | NoticeRow | None:
         """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
-        key = RowKey(seq, part="cut")
-        match self._cut:
-            case "length":
-                text = tr("Cut off: the answer reached the limit of tokens for one answer")
-                return DividerRow(key, "interrupted", text, actions=(ControlTurn("continue"),))
-            case "filter":
-                return DividerRow(key, "interrupted", tr("Cut off by the provider's content filter"))
-        return None
+        key, text = RowKey(seq, part="cut"), cut_off_text(self._cut)
+        if self._cut in ("malformed", "written-call"):
+            retry = ControlTurn("retry")
+            return NoticeRow(key, "warning", text, "", cut_off_fix(self._cut), (retry,))
+        can_continue = self._cut in ("length", "context", "paused")
+        actions = (ControlTurn("continue"),) if can_continue else ()
+        return DividerRow(key, "interrupted", text, actions=actions) if text else None
 
     def _attempt_rows(self, recorded: RecordedEvent, event: TurnRetried) -> list[Row]:
         """Return the line that an attempt folds to; none in a branch that begins with the retry."""

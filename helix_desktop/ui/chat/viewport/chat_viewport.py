@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.chat.style import BOTTOM_GAP, ChatStyle
@@ -63,6 +64,7 @@ class ChatViewport(QObject):
         self.widget_pool = RowWidgetPool(viewport)
         self._builder = IncrementalBuilder(self, self.scroll_layout, self.column)
         self._builder.rows_moved.connect(self._show_built)
+        self.widget_pool.failed.connect(self._show_plain, Qt.ConnectionType.QueuedConnection)
         self._bar = bar
         self._syncing = False
         self._synced_value = 0
@@ -231,6 +233,13 @@ class ChatViewport(QObject):
         self.widget_pool.place(rows, self.column.left)
         self._sync_bar()
         self.layout_changed.emit()
+
+    def _show_plain(self, key: RowKey, error: Exception) -> None:
+        index = self.model.index_of(key)
+        if index is not None and not self.item_cache.is_plain(key):
+            self.column.show_plain(index, error)
+            self.refresh()
+            self.repaint()
 
     def _show_built(self) -> None:
         """Paint what was built, also in rows whose place and height stay as they are."""

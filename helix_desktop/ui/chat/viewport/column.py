@@ -36,6 +36,15 @@ class TextColumn:
     def item(self, index: int) -> RowItem:
         """Return the item of a row, laid out for the column."""
         item = self._item_cache.get(index)
+        try:
+            item.layout(self.width)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            item = self.show_plain(index, error)
+        return item
+
+    def show_plain(self, index: int, error: Exception) -> RowItem:
+        """Show a row as its words from now on, because its item has raised `error`."""
+        item = self._item_cache.show_plain(index, error)
         item.layout(self.width)
         return item
 

@@ -72,7 +72,11 @@ class IncrementalBuilder(QObject):
         """Build each placed row within the viewport, or as far as `lookahead` viewports beyond."""
         done, placed = True, self._scroll_layout.placed
         for row in reversed(placed) if self._scroll_layout.is_following else placed:
-            done = self._build(row, lookahead * self._column.height, deadline) and done
+            try:
+                done = self._build(row, lookahead * self._column.height, deadline) and done
+            except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+                self._column.show_plain(row.row_index, error)
+                done = False
         return done
 
     def _build(self, row: PlacedRow, margin: float, deadline: float) -> bool:
@@ -90,5 +94,11 @@ class IncrementalBuilder(QObject):
         return done
 
     def _read_ahead(self, deadline: float) -> bool:
-        placed = self._scroll_layout.placed
-        return all(self._column.item(row.row_index).read_ahead(deadline) for row in placed)
+        for row in self._scroll_layout.placed:
+            try:
+                if not self._column.item(row.row_index).read_ahead(deadline):
+                    return False
+            except Exception as error:  # noqa: BLE001 - as above
+                self._column.show_plain(row.row_index, error)
+                return False
+        return True

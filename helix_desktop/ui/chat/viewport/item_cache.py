@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
@@ -11,6 +12,7 @@ from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, Notice
 from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import TurnFooterItem
+from helix_desktop.ui.chat.items.plain_row import PlainRowItem
 from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
@@ -36,6 +38,7 @@ from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter
 
 MAX_CACHED_ITEMS = 96  # items; a screen shows about ten
+_log = logging.getLogger(__name__)
 _MAX_LOOKBACK_ROWS = 64  # rows; further back nobody remembers who speaks
 
 _FAILED = ("failed", "denied")  # a list that was not taken is shown as what it is: a call that failed
@@ -63,6 +66,7 @@ class ItemCache:
         self._items: OrderedDict[RowKey, RowItem] = OrderedDict()
         self._expanded: dict[RowKey, frozenset[RowSection]] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
+        self._failed: set[RowKey] = set()  # of rows that can't be shown as they are
         self.question_cards = QuestionCards()
         self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
         self.answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
@@ -91,6 +95,7 @@ class ItemCache:
         self._items.clear()
         self._expanded.clear()
         self._markdown_by_key.clear()
+        self._failed.clear()
         self.question_cards.clear()
 
     def drop(self, key: RowKey) -> None:
@@ -124,13 +129,43 @@ class ItemCache:
         if item is not None and item.context == setting and self._is_current(item, shape):
             self._items.move_to_end(shape.key)
             return item
-        reading = self._reusable_markdown(item, shape.key)
-        item = self._make_item(self._model.row(index), setting, reading)
-        self._items[shape.key] = item
+        new_item = self._make_safely(index, setting, self._reusable_markdown(item, shape.key))
+        self._items[shape.key] = new_item
         self._items.move_to_end(shape.key)
         if len(self._items) > MAX_CACHED_ITEMS:
             self._items.popitem(last=False)
-        return item
+        return new_item
+
+    def _make_safely(self, index: int, context: ItemContext, markdown: LazyMarkdown | None) -> RowItem:
+        row, shape = self._model.row(index), self._model.raw_row(index)
+        if shape.key not in self._failed:
+            try:
+                return self._make_item(row, context, markdown)
+            except Exception as error:  # noqa: BLE001 - what a model wrote must not take the window with it
+                self._note_failure(shape, error)
+        plain = PlainRowItem(row, context, self._tools)
+        plain.row = shape
+        return plain
+
+    def show_plain(self, index: int, error: Exception) -> RowItem:
+        """Show a row as its words from now on, because its item has raised `error`.
+
+        Raises that if they are all that is shown of it already.
+        """
+        shape = self._model.raw_row(index)
+        if shape.key in self._failed:
+            raise error
+        self._note_failure(shape, error)
+        self.drop(shape.key)
+        return self.get(index)
+
+    def is_plain(self, key: RowKey) -> bool:
+        """Return True if a row is shown as its words, because it can't be shown as it is."""
+        return key in self._failed
+
+    def _note_failure(self, row: Row, error: Exception) -> None:
+        _log.error("A row can't be shown as it is: %s", type(row).__name__, exc_info=error)
+        self._failed.add(row.key)
 
     def _is_first_approval(self, row: Row) -> bool:
         """Return whether it is the approval that the keys answer."""
@@ -187,7 +222,7 @@ class ItemCache:
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
         """Return a streaming item has taken the arrived text itself; others must show this very row."""
-        if isinstance(shape, AssistantRow) and shape.streaming:
+        if isinstance(shape, AssistantRow) and shape.streaming and shape.key not in self._failed:
             return isinstance(item, AssistantMessageItem) and item.is_busy
         return item.row is shape
 

@@ -76,9 +76,13 @@ class ModelUpdates(QObject):
         """Let the item of an answer grow in place; False when it has to be created again."""
         row = self._chat_viewport.model.row(index)
         item = self._chat_viewport.item_cache.find(key)
-        return (
-            isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem) and item.try_update(row)
-        )
+        if not (isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem)):
+            return False
+        try:
+            return item.try_update(row)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            self._chat_viewport.column.show_plain(index, error)
+            return True
 
     def _repaint(self, key: RowKey) -> None:
         widget = self._chat_viewport.widget_pool.visible.get(key)

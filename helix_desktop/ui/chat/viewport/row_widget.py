@@ -162,7 +162,10 @@ class RowWidget(QWidget):
         paint = self._pool.paint_state(self.index, self.item)
         paint.clip = visual_rect(event.rect().translated(-_BLEED, 0).toRectF(), self.item.width)
         paint.focused = self.focused_area if self.has_keyboard() else ""
-        self.item.paint(painter, paint)
+        try:
+            self.item.paint(painter, paint)
+        except Exception as error:  # noqa: BLE001 - Qt ends the process over what leaves a paint event
+            self._pool.failed.emit(self.item.row.key, error)
         painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -207,6 +210,8 @@ class RowWidgetPool(QObject):
     """Index of a row, and the place in it that is to do what it does."""
     focus_stepped = Signal(bool)
     """The keyboard is to go to the next place, or, when False, to the one before."""
+    failed = Signal(object, object)
+    """Key of a row that can't be painted, and the exception."""
     focus_lost = Signal()
     """The row that had the keyboard is out of sight."""
 

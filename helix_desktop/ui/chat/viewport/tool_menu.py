@@ -46,7 +46,6 @@ tr = Translator("Chat")
 
 _NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
 _CACHABLE = frozenset({"in_window", "recalled"})
-_REFORMABLE = frozenset({"in_window", "cached", "excluded", "recalled", "pinned"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
 
@@ -115,7 +114,7 @@ def _pin_entries(row: ToolRow) -> list[MenuEntry]:
 
 def _form_entries(row: ToolRow) -> list[MenuEntry]:
     """Return the other forms in which the agent could see the output from the next request on."""
-    if not row.answer_seq or row.removed_at_ms or row.badge not in _REFORMABLE:
+    if not row.can_change_form:
         return []
     forms: list[tuple[Form, str, str]] = []
     if row.form != "full" or row.badge == "cached":

@@ -260,7 +260,7 @@ class ChatView(Themed, QAbstractScrollArea):
             self._selection.clear()
             self.chat_viewport.repaint()
             event.ignore()
-        elif _is_typed(event):
+        elif is_typed(event):
             self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
@@ -346,7 +346,7 @@ class ChatView(Themed, QAbstractScrollArea):
             super().focusNextPrevChild(True)
 
 
-def _is_typed(event: QKeyEvent) -> bool:
+def is_typed(event: QKeyEvent) -> bool:
     """Return True if a key writes a sign; Space presses buttons."""
     keys = Qt.KeyboardModifier
     modifiers = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.user_message import MessageTooLarge
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.prompt_file import PromptFile
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
@@ -33,6 +37,14 @@ SESSION_MODEL = _text("Model for this session")
 """For what a model was chosen that the workspace's default does not answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A message that could not be sent: the banner that says so, and the window that it is too large for."""
+
+    banner_id: str
+    window: int = 0  # tokens
+
+
 class ComposerController(QObject):
     """Binds the composer to one conversation at a time."""
 
@@ -50,7 +62,7 @@ class ComposerController(QObject):
         self._conversation: Conversation | None = None
         self._banners = context.window.banners
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
-        self._refusal = ""  # the banner about the command that was typed last, if it was refused
+        self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
         self.drafts = SessionDrafts(
             widget, context.async_actions, context.services, self._banners, context.windows.drafts
         )
@@ -92,6 +104,9 @@ class ComposerController(QObject):
         self._page.set_writable(is_writable, has_model=self._has_model(), demo_runs=demo_runs)
         if workspace is None or self._conversation is None:
             return
+        refusal = self._refusals.get(self._conversation.session.id)
+        if refusal is not None and refusal.window not in (0, self._conversation.model.window):
+            self._withdraw_refusal()  # it said what does not fit the former model
         model, change = self._conversation.model, self._conversation.model_choice.pending
         own, effort = self._conversation.session.transcript.chosen_model, self._conversation.effort
         if change:
@@ -131,7 +146,7 @@ class ComposerController(QObject):
 
         A built-in command is run instead, that of a prompt file becomes its message.
         """
-        self._banners.remove(self._refusal)
+        self._withdraw_refusal()
         typed = parse_slash_input(text)
         command = find_slash_command(typed.name) if typed else None
         if typed and command:
@@ -139,9 +154,16 @@ class ComposerController(QObject):
         else:
             self._begin_to_send(text, steer, typed)
 
+    def _withdraw_refusal(self) -> None:
+        """Take the banner away that says why the message before could not be sent: another one is tried."""
+        if self._conversation is not None:
+            refusal = self._refusals.pop(self._conversation.session.id, None)
+            if refusal is not None:
+                self._banners.remove(refusal.banner_id)
+
     def send_as_message(self) -> None:
         """Begin to send what is written as it is, though it begins like a command."""
-        self._banners.remove(self._refusal)
+        self._withdraw_refusal()
         text = self.widget.text()
         if text.strip():
             self.widget.set_text("")
@@ -151,6 +173,9 @@ class ComposerController(QObject):
         if self._workspace is None or self._conversation is None:
             return
         message = OutgoingMessage(self._workspace, self._conversation, text, [], steer, typed)
+        card = self._page.question_card
+        if card is not None and not card.is_late and typed is None:
+            message.question, message.options = card.question, card.selection
         self.outgoing.add(message)
         if self.attachments.is_attaching:
             message.task = self._async_actions.start(self._send_when_attached(message), "send")
@@ -186,6 +211,9 @@ class ComposerController(QObject):
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
+            if self._answers_question(message):
+                await self._settle(message)
+                return
             if message.typed is not None:
                 expanded = await self._services.prompt_files.expand(message.workspace.id, message.typed)
             text, prompt = (expanded.text, expanded.source) if expanded else (message.text, None)
@@ -194,7 +222,9 @@ class ComposerController(QObject):
             )
             seq = await conversation.send(text, attachments, message.steer, prompt)
         except HelixError as error:
-            self._refusal = error.what if message.typed else ""
+            self._refusals[conversation.session.id] = _Refusal(
+                error.what, conversation.model.window if isinstance(error, MessageTooLarge) else 0
+            )
             await self._restore_unsent(message)
             raise
         if seq and expanded is not None:
@@ -202,6 +232,19 @@ class ComposerController(QObject):
         if not seq:
             await self._restore_unsent(message)
             return
+        await self._settle(message)
+
+    def _answers_question(self, message: OutgoingMessage) -> bool:
+        """Give a message to the question that waited for it; an answer can't have attachments."""
+        question = message.question
+        return (
+            question is not None
+            and not message.attachments
+            and message.conversation.answer(question.call_id, QuestionReply(message.options, message.text))
+        )
+
+    async def _settle(self, message: OutgoingMessage) -> None:
+        conversation = message.conversation
         message.is_settled = True  # only now: before, the draft was the only copy of it
         try:
             if conversation is self._conversation:
@@ -235,7 +278,8 @@ class ComposerController(QObject):
         try:
             await self.slash_commands.run(command, arguments)
         except HelixError as error:
-            self._refusal = error.what
+            if conversation is not None:
+                self._refusals[conversation.session.id] = _Refusal(error.what)
             if conversation is self._conversation:
                 self.prepend(text)
                 self.drafts.save_later(self.widget.draft())

@@ -192,7 +192,7 @@ def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("intake_ask", tr("Let the agent choose"), "",
               tr("It chooses the full output, a preview or an extract. Off: always a preview.")),
         field("intake_deadline_s", tr("Time to choose and extract"), tr("seconds"),
-              tr("After that, a preview is used. A model that answers slowly gets up to six times as long. "
+              tr("After that, previews are used, and the model isn't asked again until Helix restarts. "
                  "0: the agent doesn't choose.")),
         field("preview_tokens", tr("Preview size"), tr("tokens")),
     ))  # fmt: skip

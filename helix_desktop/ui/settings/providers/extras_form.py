@@ -227,7 +227,7 @@ class ExtrasForm(Themed, QWidget):
         text = self.body_field.toPlainText().strip()
         try:
             value = json.loads(text) if text else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 

@@ -55,7 +55,7 @@ class ModelSpecForm(QWidget):
         super().__init__()
         self._entry, self._spec = ModelEntry(name="?"), ResolvedModelSpec({})
         self._invalid: dict[str, str] = {}
-        self._known_window = 0
+        self._known_window, self._shown_window = 0, ""
         self._name = ElidedLabel(role="strong")
         self._default_button = IconButton("star", tr("Make default"), px=15, edge=26)
         self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
@@ -130,7 +130,8 @@ class ModelSpecForm(QWidget):
         self._known_window = int(defaults.number("window"))
         self._name.set_full_text(entry.name)
         self._default_button.setVisible(not is_default)
-        self._reset_button.setVisible(entry.user_spec != ModelSpec() or bool(invalid))
+        is_changed = entry.user_spec != ModelSpec() or entry.learned is not None
+        self._reset_button.setVisible(is_changed or bool(invalid))
         for name, field in self._fields.items():
             own = getattr(entry, name)
             other = (defaults if own else spec).number(name)
@@ -139,6 +140,7 @@ class ModelSpecForm(QWidget):
             is_known = other or (is_price and defaults.is_free)
             field.setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
             restyle(field, "invalid", False)
+        self._shown_window = self._fields["window"].text()
         for name, choice in self._choices.items():
             choice.clear()
             default = _default_text(defaults.supports(name))
@@ -188,6 +190,8 @@ class ModelSpecForm(QWidget):
         """Take a figure over, or mark its field and say why it cannot be; it may heal others."""
         self._invalid[name] = self._fields[name].text()
         entry, before = self._entry, dict(self._invalid)
+        if name == "window" and self._invalid[name] != self._shown_window:
+            entry = msgspec.structs.replace(entry, learned=None)  # what the user says now counts
         for other in (name, *(set(before) - {name})):
             try:
                 entry = entry_with_figure(entry, other, self._invalid[other], self._known_window)
@@ -239,7 +243,7 @@ class ModelSpecForm(QWidget):
     def _reset(self) -> None:
         self.invalid_changed.emit(self._entry.name, {})
         unset = {name: getattr(ModelSpec(), name) for name in ModelSpec.__struct_fields__}
-        self.changed.emit(msgspec.structs.replace(self._entry, **unset))
+        self.changed.emit(msgspec.structs.replace(self._entry, learned=None, **unset))
 
 
 def _number_text(name: str, number: float) -> str:

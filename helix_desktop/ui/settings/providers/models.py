@@ -277,6 +277,7 @@ class ProviderModels(QWidget):
                 reported=entry.reported,
                 reported_by=entry.reported_by,
                 tested_tools=entry.tested_tools,
+                learned=entry.learned,
             )
         )
 
@@ -342,5 +343,9 @@ class ProviderModels(QWidget):
 def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
     source = source or ModelEntry(name=entry.name)
     return msgspec.structs.replace(
-        entry, reported=source.reported, reported_by=source.reported_by, tested_tools=source.tested_tools
+        entry,
+        reported=source.reported,
+        reported_by=source.reported_by,
+        tested_tools=source.tested_tools,
+        learned=source.learned,
     )

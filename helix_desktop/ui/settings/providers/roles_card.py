@@ -1,4 +1,4 @@
-"""Which model does what: here, and in all workspaces that do not say otherwise."""
+"""Which model does what, here and in all workspaces that do not say otherwise; which models are too slow."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QWidget
 
+from helix_desktop.agent.models.roles import SlowModel
 from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
 from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.labels import IconLabel, label, show_text
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_tokens, format_usd
@@ -36,9 +39,14 @@ ROLES: tuple[tuple[Role, str, str], ...] = (
 _DEMO = "demo/offline"
 
 
-class RolesCard(QWidget):
-    """A grid of choices: a line for each role, a column for this workspace and one for all."""
+class RolesCard(Themed, QWidget):
+    """A grid of choices: a line for each role, a column for this workspace and one for all.
 
+    Above it stand the models that were too slow for large outputs, if there are any.
+    """
+
+    try_again_requested = Signal(str)
+    """The label of a model that was too slow."""
     workspace_model_chosen = Signal(str, str)
     """A role, and the label of its model in this workspace; empty: as everywhere."""
     default_model_chosen = Signal(str, str)
@@ -90,7 +98,20 @@ class RolesCard(QWidget):
             lambda _: self.background_effort_chosen.emit(self._background_effort.currentData())
         )
         self._add_background_effort(grid)
-        self.setLayout(column(card(grid)))
+        self._slow_rows = column(gap=6)
+        self._slow_card = self._build_slow_card()
+        self.setLayout(column(self._slow_card, card(grid), gap=12))
+
+    def _build_slow_card(self) -> QFrame:
+        words = tr(
+            "Helix doesn't ask these models about large outputs until it restarts, at most for a day. "
+            "Meanwhile the model set for large outputs is asked, if it is faster. Otherwise the agent gets "
+            "previews."
+        )
+        title, note = label(tr("Too slow for large outputs"), "section"), label(words, "note", wrap=True)
+        slow_card = card(column(title, self._slow_rows, note, margins=(16, 12, 16, 14), gap=8))
+        slow_card.hide()
+        return slow_card
 
     def _add_background_effort(self, grid: QGridLayout) -> None:
         words = tr("How much models think for summaries and extracts.")
@@ -132,6 +153,23 @@ class RolesCard(QWidget):
         """Show why the catalog chose the model of a role."""
         for role, reason in self._reasons.items():
             show_text(reason, reasons.get(role, "") if role in FILLED_ROLES else "")
+
+    def show_slow_models(self, models: Sequence[SlowModel]) -> None:
+        """Show the models that missed the deadline for large outputs, each with a way to ask it again."""
+        clear_layout(self._slow_rows)
+        for model in models:
+            text = tr("{model} needed more than {seconds} s.", model=model.label, seconds=model.deadline_s)
+            button = PushButton(tr("Try again"), name="try_again")
+            button.setAccessibleName(tr("Try {model} again", model=model.label))
+            button.clicked.connect(lambda _, slow=model.label: self.try_again_requested.emit(slow))
+            words = label(text, wrap=True)
+            line = row(IconLabel("triangle-alert", px=16, color_token="warn"), words, button, gap=9)
+            line.setStretch(1, 1)
+            holder = QWidget()
+            holder.setLayout(line)
+            self._slow_rows.addWidget(holder)
+            retint(holder, self._theme)
+        self._slow_card.setVisible(bool(models))
 
     def workspace_choice(self, role: Role) -> ComboBox:
         """Return the choice of a role in this workspace."""

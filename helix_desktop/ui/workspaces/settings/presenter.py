@@ -31,7 +31,12 @@ from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.keyboard.page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.workspaces.mcp_banners import McpConsentBanner, McpSecretBanner, NewToolsBanner
+from helix_desktop.ui.workspaces.mcp_banners import (
+    McpConsentBanner,
+    McpFailureBanner,
+    McpSecretBanner,
+    NewToolsBanner,
+)
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
@@ -128,6 +133,9 @@ class SettingsPresenter(QObject):
         McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
         McpSecretBanner(
             context, session_controller, lambda server: start(self._enter_secret(server), "enter a secret")
+        )
+        McpFailureBanner(
+            context, session_controller, lambda server: start(self._show_mcp_tools(server), "failed server")
         )
         NewToolsBanner(
             context, session_controller, lambda server: start(self._show_mcp_tools(server), "new tools")

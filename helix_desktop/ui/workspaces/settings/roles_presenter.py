@@ -36,6 +36,10 @@ class RolesPresenter:
         card.background_effort_chosen.connect(
             lambda effort: start(self._set_background_effort(effort), "background effort")
         )
+        slow_models = self._services.slow_models
+        card.try_again_requested.connect(slow_models.try_again)
+        unsubscribe = slow_models.listen(self._show_slow_models)
+        card.destroyed.connect(lambda _: unsubscribe())
 
     def show(self) -> None:
         """Show the choices as they are now."""
@@ -47,6 +51,10 @@ class RolesPresenter:
         self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
         self._card.show_background_effort(settings.background_effort)
         self._card.show_reasons(catalog_reasons(settings, self._services.models.catalog))
+        self._show_slow_models()
+
+    def _show_slow_models(self) -> None:
+        self._card.show_slow_models(self._services.slow_models.remembered)
 
     async def _set_workspace_model(self, role: str, label: str) -> None:
         await self._services.use_model(self._active_workspace.id, label, role)

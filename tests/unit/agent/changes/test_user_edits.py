@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.handover_preview import preview_handover
+from helix_desktop.context.summaries.observation_task import extract_observations
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.file_history.session_changes import RevertSelection
@@ -99,6 +102,37 @@ async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() 
     )
     await rig.run("And again.")
     assert rig.events(UserSpoke)[-1].note == ""
+
+
+async def test_what_the_user_took_back_is_no_completed_work() -> None:
+    """Handover as it would be now, ledger and observations say that it was reverted, until it is redone."""
+    rig = await started([writes(kind="edit", a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
+    await rig.run()
+    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    transcript = rig.conversation.session.transcript
+
+    def records() -> tuple[str, str, str]:
+        preview = preview_handover(transcript, PROFILES["balanced"], 128_000)
+        (done,) = [section for section in preview.sections if section.title == "Completed Work"]
+        facts = extract_observations(transcript.messages.items, (), transcript.reverted_files.by_path)
+        return str(done), preview.ledger, " ".join(fact.text for fact in facts)
+
+    assert all("Changed a.txt" in record for record in records()[::2])
+    first, _ = (await changes.of_session(session_id)).captures
+    revert = await changes.revert(
+        session_id, await changes.plan(session_id, RevertSelection((first.capture_id,), scope="step")), {}
+    )
+    assert revert is not None
+    done, ledger, facts = records()
+    assert "a.txt" not in done
+    assert "Changed b.txt" in done
+    (line,) = [line for line in ledger.splitlines() if "a.txt" in line]
+    assert line.endswith(f"(reverted by the user, e{revert.seq})")
+    assert "a.txt: the user reverted the change" in facts
+    assert "Changed a.txt" not in facts
+    await changes.revert(session_id, await changes.plan_redo(session_id, first.capture_id), {})
+    assert all("Changed a.txt" in record for record in records()[::2])
+    assert "reverted" not in records()[1]
 
 
 async def test_a_rewind_says_where_a_file_is_set_back_to() -> None:

@@ -215,16 +215,21 @@ async def test_a_list_that_was_removed_is_named_and_breaks_nothing() -> None:
 
 
 async def test_a_branch_has_the_changes_of_its_parent_up_to_its_point() -> None:
-    """A later revert in the one is open in the other, where there is nothing left to do."""
+    """A later revert in the one is seen in the other: the files are the workspace's."""
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
     first, second = (await session_changes(rig)).captures
     branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, second.turn_seq)
     await revert(rig, RevertSelection((first.capture_id,), scope="step"))
     in_branch = await changes_of(rig).of_session(branch.session.id)
-    assert [row.capture_id for row in in_branch.captures] == [first.capture_id]
-    assert statuses(in_branch) == {"a.txt": "open"}
-    plan = await changes_of(rig).plan(branch.session.id, RevertSelection((first.capture_id,)))
-    assert [file.status for file in plan.files] == ["same"]
+    assert [row.source for row in in_branch.captures] == ["command", "revert"]
+    assert statuses(in_branch) == {"a.txt": "reverted"}
+    rig.clock.advance_s(1)
+    await changes_of(rig).revert(
+        branch.session.id, await changes_of(rig).plan_redo(branch.session.id, first.capture_id), {}
+    )
+    for session in (branch.session.id, rig.conversation.session.id):
+        assert statuses(await changes_of(rig).of_session(session))["a.txt"] == "open"
+    await branch.close()
 
 
 async def test_a_branch_at_the_answer_of_a_call_has_what_that_call_changed() -> None:

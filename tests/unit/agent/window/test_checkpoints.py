@@ -307,6 +307,7 @@ async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> No
     assert (handover.sections, handover.model) == (prepared.handover.sections, prepared.handover.model)
     assert (handover.calls, handover.spent) == (0, 0)
     assert handover.index
+    await rig.conversation.close()
 
 
 async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> None:

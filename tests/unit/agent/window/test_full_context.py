@@ -44,7 +44,7 @@ async def waiting_rig() -> tuple[AgentRig, asyncio.Task[object], asyncio.Event]:
     """Return one whose turn waits for a summary, that turn, and the event that lets the model end it."""
     gate = asyncio.Event()
     rig = await full_rig(lambda _: [TextDelta(SUMMARY), gate, ModelResponse(SUMMARY)])
-    turn: asyncio.Task[object] = asyncio.create_task(rig.conversation.run("Think."))  # noqa: TID251 - awaited
+    turn: asyncio.Task[object] = asyncio.create_task(rig.conversation.run("Think."))  # noqa: TID251 - it is awaited
     await rig.wait_for_updates(SummaryAwaited)
     assert rig.conversation.is_summary_awaited
     await pass_loops()  # the limit of the wait runs too

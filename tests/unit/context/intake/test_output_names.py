@@ -21,3 +21,24 @@ def test_ids_that_occur_once_are_no_names() -> None:
     assert "9f567f6f" not in names_in_output(diff, 300)
     assert 10 < names_tokens(preview) <= 40
     assert names_tokens(f"head\n{MARKER}") == 0
+
+
+def names_shown(text: str, in_sight: str = "head") -> str:
+    """Return the line of names of a text that a preview leaves out."""
+    return insert_names(f"{in_sight}\n{MARKER}", text, 200).splitlines()[1]
+
+
+def test_a_numbered_series_is_one_name() -> None:
+    """Nine names or more that differ in numbers only; fewer are names, and a series in sight is known."""
+    log = "\n".join(f"GET /api/v1/items/{n} by load_items" for n in range(300))
+    assert names_shown(log) == ("[Names in the part not shown: load_items /api/v1/items/0 [300 like this]]")
+    assert "/api/v1/items" not in names_shown(log, "GET /api/v1/items/7")
+    codes = " ".join(f"E50{n}" for n in range(8))
+    assert names_shown(codes) == f"[Names in the part not shown: {codes}]"
+
+
+def test_escapes_and_fragments_are_no_part_of_names() -> None:
+    """The letter of a quoted newline, a color of a terminal, a number with a letter."""
+    text = "test_case['\\nSELECT a FROM t\\nLOOP 67428E'] \x1b[31mFAILED\x1b[0m \\x1b[1mload_items \\nMyError"
+    assert names_shown(text) == "[Names in the part not shown: MyError test_case load_items]"
+    assert not {"nSELECT", "nLOOP", "nMyError"} & set(names_in_output(text, 300))

@@ -201,3 +201,30 @@ def test_markers_describe_their_content() -> None:
     assert "\u2066" not in marker(DIGEST, "read_file", "a", 1, "", "of an \u2066older log")
     assert format_bytes(812) == "812 B"
     assert format_bytes(2_500_000) == "2.4 MB"
+
+
+def log_with_errors(count: int, numbered: bool = False) -> list[str]:
+    """Return a log of 900 lines, as a tool may number them, with so many errors in it that look alike."""
+    every = 800 // count
+    lines = [
+        f"05:{n // 60:02}:{n % 60:02} ERROR request {1_000 + n} to /api/v1/items/{n} failed: timed out"
+        if 50 <= n < 50 + every * count and n % every == 50 % every
+        else f"05:{n // 60:02}:{n % 60:02} INFO GET /api/v1/items/{n} 200"
+        for n in range(900)
+    ]
+    return [f"{number}:{line}" for number, line in enumerate(lines, 1)] if numbered else lines
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_few_errors_are_all_shown_though_they_look_alike(numbered: bool) -> None:
+    """Ten in 900 lines, each with one number, between first and last lines; 40 are counted."""
+    lines = log_with_errors(10, numbered)
+    errors = [(number, line) for number, line in enumerate(lines, 1) if "ERROR" in line]
+    preview = preview_output("\n".join(lines), DIGEST, 560).splitlines()
+    expected = [line if numbered else f"{number}: {line}" for number, line in errors]
+    assert len(expected) == 10
+    assert [line.removesuffix(" [10 like this]") for line in preview if "ERROR" in line] == expected
+    assert (preview[0], preview[-2]) == (lines[0], lines[-1])
+    many = preview_output("\n".join(log_with_errors(40)), DIGEST, 560)
+    assert "[40 like this]" in many
+    assert many.count("ERROR") < 4

@@ -7,7 +7,7 @@ import pytest
 from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, Form
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -28,6 +28,14 @@ def observations(fallback: str = "") -> ObservationsMade:
     return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, "box/small", fallback=fallback)
 
 
+def output(asked: str = "", note: str = "") -> ToolAnswered:
+    """A large output of which an extract was asked for, or nothing."""
+    return ToolAnswered(
+        "c1", "read_file", "…", "ab", 90_000, 90, 40, form="compact" if asked and not note else "preview",
+        asked=asked, intake_note=note,
+    )  # fmt: skip
+
+
 def log(*events: Event) -> list[RecordedEvent]:
     """A log of these events, a second apart."""
     return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
@@ -44,20 +52,26 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
     assert (other + one).newest_reason == "No model."
 
 
-def output(form: Form, asked: str = "", note: str = "") -> ToolAnswered:
-    """A large output in this form."""
-    return ToolAnswered("c", "say", "text", "ab", 9, 9, 9, form=form, asked=asked, intake_note=note)
+def test_extracts_count_that_had_to_do_without_their_model() -> None:
+    """Those that the agent or the user asked for; an output that nobody was asked about is no extract."""
+    by_user = FormChosen(1, "compact", "…", 90, "names", intake_note="box/small couldn't write it.")
+    rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
+    assert (rate.summaries, rate.fallbacks) == (3, 2)
+    assert rate.newest_reason == "box/small couldn't write it."
+    assert "Choose another model for large outputs in Settings → Model roles." in fallback_advice(rate)
+    later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
+    assert "for summaries in" in fallback_advice(rate + later)
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
     """An extract that came, and previews that nobody asked more of, are no fallbacks."""
     cut = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
     note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
-    rate = fallback_rate(log(cut, note, output("preview"), output("compact", "A, B")))
+    rate = fallback_rate(log(cut, note, output(), output("A, B")))
     assert (rate.summaries, rate.fallbacks) == (2, 1)
     assert rate.newest_reason == "Older messages were left out to make room."
-    rate = fallback_rate(log(output("preview", "A"), output("preview", "A", "The extract wasn't ready.")))
-    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 2, "The extract wasn't ready.")
+    rate = fallback_rate(log(output("A"), output("A", "The extract wasn't ready.")))
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
 
 
 @pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.fold_note import note_lines
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     also_named,
@@ -340,3 +342,67 @@ def test_a_decision_is_named_by_a_line_that_cites_it() -> None:
         kinds = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
         missing = {fact.sources for fact in kinds["instructions"].missing}
         assert ((seq,) not in missing) is is_named
+
+
+def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_theirs() -> None:
+    """In notes, handover, and what summaries have to name; a refused question decides nothing."""
+    text = (
+        'User has answered your questions: "The soak test still runs. Stop it?"="Let it keep running". '
+        "You can now continue with the user's answers in mind."
+    )
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Look at the soak test.")
+    asked = ToolAnswered("c", "AskUserQuestion", text, "d" * 64, 1, 1, 1, "questions")
+    simulator.record(asked)
+    simulator.record(msgspec.structs.replace(asked, text="The user rejected it.", ok=False))
+    items = simulator.transcript.messages.items
+    decision = "The soak test still runs. Stop it? – Let it keep running"
+    assert [*covered_facts(items).of_kind("instructions")] == [decision]
+    assert f"user: {decision}" in note_lines(items)
+    (preferences,) = [
+        section.bullets for section in extractive_handover(items, None) if section.title == "User Preferences"
+    ]
+    assert [bullet.text for bullet in preferences] == [decision]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "line", "is_named"),
+    [
+        (
+            "Use tabs and don't use spaces in all source files.",
+            "Source files are indented with tabs, not spaces [e2]",
+            True,
+        ),
+        ("Please always run the linters before committing.", "Linters run before each commit [e2]", True),
+        ("Keep every answer below 200 words.", "Answers stay below 200 words [e2]", True),
+        ("Keep every answer below 200 words.", "Answers stay below 100 words [e2]", False),
+        ("Keep every answer below 200 words.", "The answer names the words of the log [e3]", False),
+        ("Never push to main without a review.", "Pushes go to main after a review [e2]", False),
+        ("Don't touch src/legacy.py.", "The file src/legacy.py is not to be touched [e2]", True),
+        ("Don't touch src/legacy.py.", "Nothing else is to be touched [e2]", False),
+    ],
+)
+def test_an_instruction_in_other_words_is_named_with_its_numbers_names_and_no(
+    instruction: str, line: str, is_named: bool
+) -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message(instruction)
+    facts = covered_facts(simulator.transcript.messages.items)
+    checked = check_summary_coverage(facts, f"## User Preferences\n- {line}", 2_000)
+    (kind,) = [kind for kind in checked if kind.kind == "instructions"]
+    assert (kind.total, kind.named) == (1, int(is_named))
+
+
+def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Why is it slow?")
+    simulator.step("The import is slow because each row opens a connection of its own.", 0)
+    facts = covered_facts(simulator.transcript.messages.items)
+    for line, named in (
+        ("Slow import: a connection is opened for each row [e3]", 1),
+        ("A slow import was looked at [e3]", 0),
+    ):
+        (kind,) = [
+            kind for kind in check_summary_coverage(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
+        ]
+        assert kind.named == named, line

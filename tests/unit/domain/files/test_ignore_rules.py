@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,22 @@ def test_a_hostile_pattern_takes_no_time() -> None:
     rules = IgnoreRules("*a*a*a*a*a*a*a*a*a*a*a*b\n**/a/**/a/**/a/**/a/**/a/**/b\n")
     assert not rules.ignores(["a" * 250])
     assert not rules.ignores(["a"] * 120)
+
+
+@pytest.mark.parametrize("line", ["name{}", "folder{}/", "*.end{}", "!name{}"])
+def test_twenty_thousand_names_are_looked_up(line: str) -> None:
+    rules = IgnoreRules("name7\n" + "\n".join(line.format(at) for at in range(20_000)) + "\n*.end3\nname7")
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        assert not rules.ignores(("src", "module", "file.py"))
+        assert rules.ignores(("src", "name7"))
+        assert rules.ignores(("src", "x.end3"))
+    finally:
+        sys.setprofile(None)
+    assert calls < 400

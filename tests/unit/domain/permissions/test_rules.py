@@ -181,6 +181,8 @@ def test_parsing_a_command_never_fails_and_never_invents_words(text: str) -> Non
         'bash -lc "git -C . push"',
         "eval 'git push'", "$(which git) push", "g''it push", "git -c alias.p=push p", "GIT.exe push",
         "python -c \"run(['git', 'push'])\"", "git \\\n push",
+        "git send-pack origin main", "git -C x send-pack o", "git http-push x", "git subtree push -P a o b",
+        "git-push", "/usr/lib/git-core/git-push o", "git-send-pack o main", "find . | xargs git send-pack",
     ],
 )  # fmt: skip
 def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
@@ -188,6 +190,35 @@ def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
     assert (
         evaluate([denied, PermissionRule("run_command", text)], command(text, confined=False)).rule == denied
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo push | xargs git", "echo push origin | xargs -r -n1 -- git", "xargs -a words git",
+        "xargs git < f",
+        "xargs -I{} git {} < f", "xargs -I % git -C . % < f", "parallel git ::: push", "parallel git < f",
+        "cat f | parallel", "parallel -j2 git {} ::: push", "rush 'git {}' < f",
+        "xargs -I% git % < f", "xargs --replace=X git X < f", "parallel git {1} ::: push",
+    ],
+)  # fmt: skip
+def test_words_that_are_read_may_be_the_refused_ones(text: str) -> None:
+    denied = PermissionRule("run_command", "git push *", kind="pattern", effect="deny")
+    assert possibly_matches("git push *", text) == "maybe"
+    allowed = PermissionRule("run_command", "*", kind="pattern")
+    assert evaluate([denied, allowed], command(text, confined=True)).effect != "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls | xargs git add", "git ls-files | xargs wc -l", "xargs git commit -m push < f", "git log | head",
+        "find . -name '*.py' | xargs grep push", "git subtree pull -P a b", "parallel make ::: a b",
+        "echo a | xargs -I{} cp {} b && git status", "git ls-files | xargs git blame",
+    ],
+)  # fmt: skip
+def test_usual_commands_are_not_taken_for_refused_ones(text: str) -> None:
+    assert possibly_matches("git push *", text) == "no"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
+from helix_desktop.providers.answer_end import MalformedCall
 from helix_desktop.providers.openai_chat.response import ChatAssembler
 
 Piece = Mapping[str, Any]
@@ -124,6 +125,31 @@ A, B = '{"p": "a"}', '{"p": "b"}'
             [("x", "read", A), ("new_0", "list", "{}")],
             id="one id for two",
         ),
+        pytest.param(
+            [piece(0, "x", "read", ""), *(piece(0, f"y{n}", "", part) for n, part in enumerate(A))],
+            [("x", "read", A)],
+            id="an id of its own in every piece",
+        ),
+        pytest.param(
+            [piece(0, f"y{n}", "read", part) for n, part in enumerate((A[:3], A[3:]))],
+            [("y0", "read", A)],
+            id="an id of its own and the name in every piece",
+        ),
+        pytest.param(
+            [piece(0, "x", "re", ""), piece(0, None, "ad", ""), piece(0, None, None, A)],
+            [("x", "read", A)],
+            id="a name in pieces",
+        ),
+        pytest.param(
+            [piece(0, "x", "re", ""), piece(0, "x", "read", ""), piece(0, "x", None, A)],
+            [("x", "read", A)],
+            id="a name that grows",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", A), piece(1, "y", "", B)],
+            [("x", "read", A), ("y", "unnamed_call", B)],
+            id="one without a name",
+        ),
         pytest.param([piece(0, "x", "now", "")], [("x", "now", "{}")], id="no arguments"),
         pytest.param([piece(0, "x", "read", {"p": "a"})], [("x", "read", '{"p":"a"}')], id="an object"),
         pytest.param([piece(0, "x", "read", '{"p": ')], [("x", "read", '{"p": ')], id="malformed"),
@@ -152,6 +178,12 @@ def test_the_older_single_function_call() -> None:
         ("length", "length"),
         ("max_tokens", "length"),
         ("content_filter", "filter"),
+        ("SAFETY", "filter"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "context"),
+        ("refusal", "refusal"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "malformed"),
+        ("UNEXPECTED_TOOL_CALL", "malformed"),
     ],
 )
 def test_the_reason_an_answer_ended(finish: str, stop: StopReason) -> None:
@@ -252,3 +284,29 @@ def test_no_shape_crashes_it(chunks: list[dict[str, Any]]) -> None:
         assembly.add(chunk)
     with suppress(InvalidModelResponse):
         assert isinstance(assembly.answer(), ModelResponse)
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "MALFORMED_FUNCTION_CALL"])
+def test_a_call_that_did_not_arrive_is_named_with_the_server_s_reason(finish: str) -> None:
+    with pytest.raises(MalformedCall) as raised:
+        assemble({"content": ""}, finish=finish)
+    assert finish in raised.value.why
+
+
+def test_an_end_for_an_unknown_reason_is_named() -> None:
+    with pytest.raises(InvalidModelResponse, match="LANGUAGE"):
+        assemble({"content": ""}, finish="LANGUAGE")
+
+
+def test_names_of_tools_tell_pieces_of_a_name_from_two_calls() -> None:
+    assembly = ChatAssembler("here", lambda: "new", tools=frozenset({"list", "list_all"}))
+    for part in (piece(0, "x", "list", ""), piece(0, "y", "list_all", "")):
+        assembly.add({"choices": [{"index": 0, "delta": {"tool_calls": [part]}}]})
+    assert [call.name for call in assembly.answer().calls] == ["list", "list_all"]
+
+
+def test_thinking_between_tags_is_no_text_and_stays_in_what_is_sent_back() -> None:
+    answer = assemble({"content": "<think>a pl"}, {"content": "an</think>\n\nDone."})
+    assert (answer.text, answer.reasoning) == ("Done.", "a plan")
+    assert answer.verbatim is not None
+    assert answer.verbatim["message"]["content"] == "<think>a plan</think>\n\nDone."

@@ -62,7 +62,10 @@ async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_
         effect = scope.start(worker.effect(PROFILES["balanced"], "handover_at"), "effect")
         await asyncio.sleep(0)
         found = await pictures(worker, CHANGED["classic"])
-        assert [picture.is_exact for picture in found] == [False, True]
+        *growing, whole = [picture.is_exact for picture in found]  # the longer it takes, the more of them
+        assert whole
+        assert growing
+        assert not any(growing)
         assert found[-1] == await asyncio.to_thread(replay_policy, log, CHANGED["classic"], MODEL, 100)
         assert not any(picture.is_exact for picture in await first)
         assert (await effect).billed == 0
@@ -110,9 +113,12 @@ def test_a_request_stops_a_replay_in_background_which_is_answered_after_it() -> 
         server._jobs.append(ahead)
         while server._jobs:
             server._work(server._jobs.popleft())
-        replies = [decode_reply(window.recv_bytes()) for _ in range(3)]
-        done = [(reply.number, reply.replay.is_exact) for reply in replies if isinstance(reply, ReplayDone)]
-        assert done == [(2, False), (2, True), (1, True)]
+        done: list[tuple[int, bool]] = []
+        while (1, True) not in done:  # on a busy machine there are more pictures of 2 that are not exact yet
+            reply = decode_reply(window.recv_bytes())
+            assert isinstance(reply, ReplayDone)
+            done.append((reply.number, reply.replay.is_exact))
+        assert list(dict.fromkeys(done)) == [(2, False), (2, True), (1, True)]
 
 
 async def test_a_first_picture_needs_no_process_and_is_that_of_the_process() -> None:

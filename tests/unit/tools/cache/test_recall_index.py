@@ -54,16 +54,17 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     last = await rig.add(AssistantSpoke("", "m", 1, (ToolCall("q", recall.name, "{}"),)), recall)
     index = await rig.make_index(newest - 1, last, middle)
     assert await rig.recall(index[:12], pattern="read_gauge") == (
-        f"Recalled {index[:12]} · index of e2-e10 · 6 lines for 'read_gauge' in 3 places, newest first\n"
+        f"Recalled {index[:12]} · index of e2-e10 · 6 lines for 'read_gauge' in 3 places, "
+        "definitions first, then the newest\n"
         f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38:\n"
         "1-import os\n2-\n3:def read_gauge(name):\n4-    return name\n5-\n"
         "6:# read_gauge is tested\n"
         "7:print(read_gauge('x'))\n"
+        f"{digest_of(FILE)[:12]} e3 read_file src/gauge.py, 49 B, 21 Nov 14:35:\n"
+        "1-import os\n2-\n3:def read_gauge(name):\n4-    return name\n"
         "e4 user, 21 Nov 14:36:\n"
         "1:Rename read_gauge, please.\n"
-        "2:read_gauge is a bad name.\n"
-        f"{digest_of(FILE)[:12]} e3 read_file src/gauge.py, 49 B, 21 Nov 14:35:\n"
-        "1-import os\n2-\n3:def read_gauge(name):\n4-    return name"
+        "2:read_gauge is a bad name."
     )
     matches_only = await rig.recall(index[:12], pattern="read_gauge", context=0)
     assert (
@@ -376,7 +377,11 @@ async def test_a_branch_recalls_and_searches_its_parents_part_as_its_own() -> No
         line = SessionSummary(session_id, title, AT, AT, branch_of=of, branch_seq=upto)
         await rig.store.commit(Commit(session_id, summary=line))
     for handle, pattern in ((index, "harbour"), (index, ""), (f"e{read}", ""), ("e2", "")):
-        assert await branch.recall(handle, pattern=pattern) == await rig.recall(handle, pattern=pattern)
+        of_parent = (await rig.recall(handle, pattern=pattern)).partition(
+            "\n1 more elsewhere in this session"
+        )
+        assert await branch.recall(handle, pattern=pattern) == of_parent[0]
+        assert of_parent[2] == (", in e6." if pattern else ""), "the branch does not have what came later"
 
     async def search(query: str, of: SessionRig) -> str:
         result = await of.tools().run(make_call("search_cached_content", query=query))
@@ -470,3 +475,19 @@ async def test_plain_patterns_match_as_regular_expressions_do(texts: list[str], 
 def test_only_plain_patterns_do_without_ripgrep() -> None:
     assert all(plain_pattern(text) for text in ("src/app.py", r"app\.py", "#12", re.escape("a-b c(d)"), "É."))
     assert not any(plain_pattern(text) for text in ("a+", "^a", "a|b", r"\d", "[ab]", "...", "a\\", "é"))
+
+
+async def test_few_lines_of_a_pattern_name_where_else_it_is_and_the_definition_stands_first() -> None:
+    """Behind tests and commits that mention it, the one that defines it would not be read."""
+    rig = await SessionRig.create()
+    await rig.say("Add read_gauge.")
+    read = await rig.use_tool("src/gauge.py", b"import os\n\ndef read_gauge(name):\n    return name\n")
+    tested = await rig.use_tool("tests/test_gauge.py", b"def test_it():\n    assert read_gauge('x')\n")
+    index = await rig.make_index(read, tested)
+    await rig.say("Is read_gauge used?")
+    answer = await rig.recall(index[:12], pattern="read_gauge")
+    assert answer.splitlines()[0].endswith(
+        "2 lines for 'read_gauge' in 2 places, definitions first, then the newest"
+    )
+    assert answer.index("src/gauge.py") < answer.index("tests/test_gauge.py")
+    assert answer.endswith(f"\n2 more elsewhere in this session, in e{rig.transcript.last_seq}, e2.")

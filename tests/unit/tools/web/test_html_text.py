@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.tools.web import html_text
 from helix_desktop.tools.web.html_text import html_to_text
 
 PAGE = """<!doctype html><html><head><title>The  tide</title><style>p { color: red }</style>
@@ -88,3 +90,51 @@ def test_characters_that_only_resemble_tags_are_text() -> None:
         html_to_text("a < b and 3 <4 but <b>c</b> <!doctype html> <?php x ?>&lt;i&gt;")
         == "a < b and 3 <4 but c <i>\n"
     )
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<",
+        "<a",
+        "<a>",
+        "</",
+        "<li>",
+        "<ul><li>",
+        "a <b> ",
+        "<pre>",
+        "<!x>",
+        '<a "' + ">" * 39 + '">',
+        "<a href='x'>",
+    ],
+)
+def test_tags_behind_very_many_take_no_work(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_text, "_MAX_TAGS", 500)
+
+    def work(size: int) -> int:
+        calls = 0
+
+        def count(*_: object) -> None:
+            nonlocal calls
+            calls += 1
+
+        page = unit * (size // len(unit)) + " the end"
+        sys.setprofile(count)
+        try:
+            text = html_to_text(page)
+        finally:
+            sys.setprofile(None)
+        assert "the end" in text
+        return calls
+
+    assert work(80_000) < 1.5 * work(20_000) + 1_000
+
+
+def test_behind_very_many_tags_the_words_are_left() -> None:
+    page = (
+        "<p>" * 200_000 + "<script>let a = 1 < 2</script>some <b>words</b> &amp; more<style>p{}</style> here"
+    )
+    text = html_to_text(page)
+    assert "some words & more here" in " ".join(text.split())
+    assert "let a" not in text
+    assert "p{}" not in text

@@ -1,0 +1,196 @@
+"""Clean the JSON schema of a tool's arguments: providers refuse a whole request over one wrong keyword.
+
+What JSON Schema does not allow is left out, keyword by keyword; the rest means what it meant.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+MAX_DEPTH = 16
+MAX_SCHEMA_CHARS = 16_000  # characters of a schema as JSON; a few thousand tokens in every request
+
+# Providers refuse a request with one of these at the top of a tool's arguments.
+_FORBIDDEN_TOP_KEYS = frozenset({"oneOf", "anyOf", "allOf", "not", "enum", "if", "then", "else", "$schema"})
+_TEXT_KEYS = frozenset({"description", "title", "$comment"})
+_TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+_OTHER_TYPES = {
+    "str": "string",
+    "text": "string",
+    "int": "integer",
+    "long": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "dict": "object",
+    "map": "object",
+    "list": "array",
+    "tuple": "array",
+    "none": "null",
+}
+"""Names of types in programming languages, which servers pass on."""
+
+_SCHEMAS_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SCHEMAS = frozenset(
+    {
+        *("additionalProperties", "items", "contains", "propertyNames", "not", "if", "then", "else"),
+        *("unevaluatedItems", "unevaluatedProperties", "additionalItems", "contentSchema"),
+    }
+)
+_NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_COUNTS = frozenset(
+    {
+        *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        *("minContains", "maxContains"),
+    }
+)
+_STRINGS = frozenset(
+    {"format", "pattern", "$ref", "$id", "$anchor", "$dynamicRef", "contentEncoding", "contentMediaType"}
+)
+_FLAGS = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"})
+_DATA = frozenset({"default", "const", "enum", "examples", "example"})
+"""Keywords whose values are data: a key in them is no keyword."""
+_NOTHING = object()
+
+
+def clean_schema(schema: Mapping[str, Any], clean_text: Callable[[str], str]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments as providers take it; `clean_text` cleans its descriptions.
+
+    Raises ValueError with the reason if it cannot be used.
+    """
+    cleaned = _Cleaner(schema, clean_text).schema(schema, 0)
+    cleaned = {key: part for key, part in cleaned.items() if key not in _FORBIDDEN_TOP_KEYS}
+    cleaned["type"] = "object"
+    cleaned.setdefault("properties", {})
+    size = len(json.dumps(cleaned))
+    if size > MAX_SCHEMA_CHARS:
+        raise ValueError(f"Its schema has {size:,} characters; {MAX_SCHEMA_CHARS:,} are the most")
+    return cleaned
+
+
+class _Cleaner:
+    """Cleans the parts of one schema, whose references lead into `root`."""
+
+    def __init__(self, root: Mapping[str, Any], clean_text: Callable[[str], str]) -> None:
+        self._root, self._clean_text = root, clean_text
+
+    def schema(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        """Return a schema with the keywords that are as they should be."""
+        if depth > MAX_DEPTH:
+            raise ValueError("Its schema is nested too deeply")
+        cleaned: dict[str, Any] = {}
+        for key, part in schema.items():
+            if part is None and key not in _DATA:
+                continue
+            value = self._keyword(key, part, depth)
+            if value is not _NOTHING:
+                cleaned[key] = value
+        return cleaned
+
+    def _keyword(self, key: str, part: Any, depth: int) -> Any:
+        """Return the value of a keyword; _NOTHING if it can't have that."""
+        if key in _TEXT_KEYS:
+            return self._clean_text(part) if isinstance(part, str) else _NOTHING
+        if key == "type":
+            return _type(part)
+        if key == "required":
+            return _names(part)
+        if key == "enum":
+            return self._data(part, depth) if isinstance(part, list) and part else _NOTHING
+        if key == "examples":
+            return self._data(part, depth) if isinstance(part, list) else _NOTHING
+        if key in _SCHEMAS_BY_NAME:
+            return self._by_name(part, depth)
+        if key in _SCHEMA_LISTS or (key == "items" and isinstance(part, list)):
+            return self._list(part, depth)
+        if key in _SCHEMAS:
+            return self._part(part, depth) if isinstance(part, dict | bool) else _NOTHING
+        if key in _STRINGS:
+            return part if isinstance(part, str) and self._is_usable(key, part) else _NOTHING
+        return self._plain(key, part, depth)
+
+    def _plain(self, key: str, part: Any, depth: int) -> Any:
+        if key in _NUMBERS:
+            is_usable = _is_number(part) and (key != "multipleOf" or part > 0)
+            return part if is_usable else _NOTHING
+        if key in _COUNTS:
+            return int(part) if _is_number(part) and part >= 0 and part == int(part) else _NOTHING
+        if key in _FLAGS:
+            return part if isinstance(part, bool) else _NOTHING
+        return self._data(part, depth)
+
+    def _by_name(self, part: Any, depth: int) -> Any:
+        if not isinstance(part, dict):
+            return _NOTHING
+        return {name: self._part(schema, depth + 1) for name, schema in part.items()}
+
+    def _list(self, part: Any, depth: int) -> Any:
+        if not isinstance(part, list) or not part:
+            return _NOTHING
+        return [self._part(schema, depth + 1) for schema in part]
+
+    def _part(self, schema: Any, depth: int) -> Any:
+        """Return a schema within another one; what is none allows anything."""
+        if isinstance(schema, bool):
+            return schema
+        return self.schema(schema, depth + 1) if isinstance(schema, dict) else {}
+
+    def _data(self, value: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise ValueError("Its schema is nested too deeply")
+        match value:
+            case dict():
+                return {key: self._data(part, depth + 1) for key, part in value.items()}
+            case list():
+                return [self._data(part, depth + 1) for part in value]
+            case float() if not math.isfinite(value):
+                return None
+        return value
+
+    def _is_usable(self, key: str, part: str) -> bool:
+        if key == "$ref":
+            return part == "#" or (part.startswith("#/") and self._resolves(part))
+        if key == "pattern":
+            try:
+                re.compile(part)
+            except (re.error, RecursionError, OverflowError):
+                return False
+        return True
+
+    def _resolves(self, reference: str) -> bool:
+        place: Any = self._root
+        for step in reference.removeprefix("#/").split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(place, dict) and name in place:
+                place = place[name]
+            elif isinstance(place, list) and name.isdecimal() and int(name) < len(place):
+                place = place[int(name)]
+            else:
+                return False
+        return isinstance(place, dict | bool)
+
+
+def _type(part: Any) -> Any:
+    """Return the types that JSON Schema has, in its own words; _NOTHING for what may be anything."""
+    listed = part if isinstance(part, list) else [part]
+    type_names = [_OTHER_TYPES.get(name.lower(), name.lower()) for name in listed if isinstance(name, str)]
+    types = list(dict.fromkeys(name for name in type_names if name in _TYPES))
+    if not types or len(type_names) != len(listed) or any(name not in _TYPES for name in type_names):
+        return _NOTHING
+    return types if isinstance(part, list) else types[0]
+
+
+def _names(part: Any) -> Any:
+    """Return the names of required arguments; _NOTHING where they are not listed."""
+    if not isinstance(part, list):
+        return _NOTHING
+    return list(dict.fromkeys(name for name in part if isinstance(name, str)))
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, int | float) and not isinstance(part, bool) and math.isfinite(part)

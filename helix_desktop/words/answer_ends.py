@@ -1,0 +1,53 @@
+"""What servers did not do as expected, as text: answers that are not whole, other windows, no start."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.choices import WindowLearned
+from helix_desktop.domain.messages import StopReason
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
+
+def cut_off_text(stop: StopReason) -> str:
+    """Return why an answer is not whole; empty if it is."""
+    texts: dict[StopReason, str] = {
+        "length": tr("Cut off: the answer reached the limit of tokens for one answer"),
+        "context": tr("Cut off: the context window is full"),
+        "filter": tr("Cut off by the provider's content filter"),
+        "refusal": tr("Stopped: the model refused to continue"),
+        "paused": tr("Paused by the provider before the answer was complete"),
+        "malformed": tr("Cut off: the server couldn't read the model's tool call"),
+        "written-call": tr("The model wrote a tool call as text, so nothing ran"),
+    }
+    return texts.get(stop, "")
+
+
+def cut_off_fix(stop: StopReason) -> str:
+    """Return what the user can do about an answer that is not whole; empty if it is."""
+    rephrase = tr("Rephrase the message, or choose another model.")
+    fixes: dict[StopReason, str] = {
+        "length": tr("Continue, or raise the output limit at the server."),
+        "paused": tr("Send “continue” to resume."),
+        "context": tr("Compact the conversation, or choose a model with a larger context window."),
+        "filter": rephrase,
+        "refusal": rephrase,
+        "malformed": tr("Send the message again, or choose another model."),
+        "written-call": tr("Turn tool calling on at the model's server, or choose another model."),
+    }
+    return fixes.get(stop, "")
+
+
+def window_learned_text(event: WindowLearned) -> str:
+    """Return which context window counts now, and which one did."""
+    return tr(
+        "The context window of {model} is {window} tokens, not {believed}.",
+        model=event.model,
+        window=event.window,
+        believed=event.believed,
+    )
+
+
+def mcp_failed_text(server: str, reason: str) -> str:
+    """Return that an MCP server does not run, and why."""
+    return tr("The MCP server {server} isn't running. {reason}", server=server, reason=reason)

@@ -1,0 +1,211 @@
+"""The rules that no linter knows, and the size of the code beside its plan: the last part of `./helix check`.
+
+What breaks a rule fails; sizes fail nobody. Each file is read and parsed once, for all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from source_files import SourceFile, read_sources, tracked_files
+from texts.build import catalog_problems, text_problems
+from texts.extract import Entry, Problem, extract
+
+ROOT = Path(__file__).resolve().parent.parent
+PRODUCT = "helix_desktop/"
+PURE = ("helix_desktop/context/", "helix_desktop/domain/")
+OF_THE_INTERFACE = "tests/ui/"
+
+# Written in pieces, so that this file is not its own finding.
+REGISTRIES = "|".join(["pypi" + r"\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/simp" + "le/"])
+MACHINE = r"(?<![\w.~])/(?:ro" + r"ot|wo" + r"rk|opt/whe" + r"els|opt/py" + r"pi|tmp/bri" + r"ef)\b/?[\w.]"
+LEFTOVERS = "|".join(
+    ["# TO" + r"DO\b(?! Items)", "TO" + "DO:", "FIX" + "ME", "lorem ip" + "sum", "Magic" + "Mock"]
+)
+MAKING = "|".join(
+    ["co-auth" + "ored-by", "generated wi" + "th", "as an a" + "i ", "my bri" + "ef", "HOU" + "SE.md"]
+)
+_TEXT_RULES = [
+    (re.compile(REGISTRIES), "name what is needed, never the address it was fetched from"),
+    (re.compile(MACHINE), "a path of one machine"),
+    (re.compile(LEFTOVERS), "no notes to oneself, no filler text"),
+    (re.compile(MAKING, re.IGNORECASE), "no text about how the project was made"),
+]
+
+_CLOCK_AND_FILES = {"open", "input", "print", ".now", ".utcnow", ".today", ".uuid4"}
+_NESTED_LOOPS = {".exec", ".exec_", ".processEvents"}
+_OWN_LOOPS = {
+    # The application's own loop, before there is any other: it runs until the first frame.
+    "helix_desktop/app/main.py",
+    # A message box after a start that failed: nothing else runs any more.
+    "helix_desktop/app/plain_startup_error.py",
+    # A drag's own loop, which Qt starts in the same way in each item view.
+    "helix_desktop/ui/design/drops.py",
+}
+
+_EXCEPTION = re.compile(r"#\s*(?:ruff:\s*|flake8:\s*)?noqa|#\s*type:\s*ignore|#\s*mypy:")
+_REASON = re.compile(r"# (?:noqa: [A-Z]+\d+(?:, [A-Z]+\d+)*|type: ignore\[[\w, -]+\])(?: -|  #) \w.{7,}")
+
+_SELECTORS = {"press", "click", "button", "find_button", "find_buttons", "trigger"}
+_BUTTONS = {"QPushButton", "QToolButton", "QAbstractButton", "PushButton", "IconButton"}
+_LABELS = {"text", "accessibleName"}
+_CHIPS_OF_DATA = {"tests/ui/timeline/test_view.py"}
+"""Tests that select by label what shows data and has no name of its own."""
+
+PLAN = {
+    "ui": {"lines": 52_000, "files": 250},
+    "outside ui": {"lines": 80_000, "files": 400},
+    "tests": {"lines": 85_000},
+}
+"""What the code should have at most: a plan, no limit."""
+
+
+def main() -> int:
+    """Check every rule and print the table of sizes; return 1 if a rule is broken."""
+    gc.disable()  # a tree has no cycles, and looking for some takes as long as all rules
+    problems: list[Problem] = []
+    entries: list[Entry] = []
+    sizes: dict[str, Counter[str]] = {}
+    paths = tracked_files(ROOT)
+    for file in read_sources(ROOT, (path for path in paths if path.suffix == ".py")):
+        problems += syntax_problems(file)
+        found, wrong = extract([file]) if file.name.startswith(PRODUCT) else ([], [])
+        entries += found
+        problems += wrong + text_problems(file)
+        sizes.setdefault(_package(file.name), Counter()).update(_size(file))
+    for path in paths:
+        problems += content_problems(path.relative_to(ROOT), _text_of(path))
+    problems += catalog_problems(ROOT, entries)
+    sys.stdout.write("".join(f"{problem}\n" for problem in problems))
+    sys.stdout.write("".join(f"{row}\n" for row in size_table(sizes)))
+    return 1 if problems else 0
+
+
+def syntax_problems(file: SourceFile) -> list[Problem]:
+    """Return what breaks a rule that the syntax tree or a line of a Python file shows."""
+    problems = [
+        Problem(file.name, number, "an exception from a rule gives its code and a reason on its line")
+        for number, line in enumerate(file.text.splitlines(), 1)
+        if _EXCEPTION.search(line) and not _REASON.search(line) and "house_rules" not in file.name
+    ]
+    if file.name.startswith(PRODUCT) and file.name not in _OWN_LOOPS:
+        problems += _calls(file, _NESTED_LOOPS, "a nested event loop hangs every task, and re-enters slots")
+    if file.name.startswith(PURE):
+        problems += _calls(file, _CLOCK_AND_FILES, "the pure core reads no clock and no file")
+    if file.name.startswith(OF_THE_INTERFACE) and file.name not in _CHIPS_OF_DATA:
+        problems += [
+            Problem(file.name, line, "select by object name (tests/support/window/buttons.py)")
+            for line in _selections_by_label(file)
+        ]
+    return problems
+
+
+def _calls(file: SourceFile, names: set[str], why: str) -> list[Problem]:
+    return [
+        Problem(file.name, node.lineno, why)
+        for node in file.nodes
+        if isinstance(node, ast.Call) and _called(node) in names
+    ]
+
+
+def _called(call: ast.Call) -> str:
+    """Return the name that is called, with a dot before it when it is an attribute."""
+    match call.func:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr=name):
+            return f".{name}"
+    return ""
+
+
+def _selections_by_label(file: SourceFile) -> Iterator[int]:
+    """Yield the lines that select a button or a menu entry by its label."""
+    for node in file.nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _SELECTORS:
+                words = (argument.value for argument in args if isinstance(argument, ast.Constant))
+                if any(isinstance(word, str) and _is_label(word) for word in words):
+                    yield node.lineno
+            case ast.comprehension(iter=buttons, ifs=[*conditions]) if _lists_buttons(buttons):
+                if any(_compares_label(condition) for condition in conditions):
+                    yield buttons.lineno
+
+
+def _is_label(words: str) -> bool:
+    """Return True if a text looks like a label on screen, and not like a name."""
+    return words[:1].isupper() or "…" in words or " " in words
+
+
+def _lists_buttons(iterated: ast.expr) -> bool:
+    match iterated:
+        case ast.Call(func=ast.Attribute(attr="findChildren"), args=[ast.Name(id=kind)]):
+            return kind in _BUTTONS
+        case ast.Call(func=ast.Attribute(attr="actions")):
+            return True
+    return False
+
+
+def _compares_label(condition: ast.expr) -> bool:
+    return any(
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _LABELS
+        for compared in ast.walk(condition)
+        if isinstance(compared, ast.Compare)
+        for call in ast.walk(compared)
+    )
+
+
+def content_problems(path: Path, text: str) -> list[Problem]:
+    """Return the places where any text file of the project names what must not be in it."""
+    return [
+        Problem(path.as_posix(), text.count("\n", 0, hit.start()) + 1, f"{hit.group()!r}: {why}")
+        for pattern, why in _TEXT_RULES
+        for hit in pattern.finditer(text)
+    ]
+
+
+def _text_of(path: Path) -> str:
+    """Return a file's text; nothing of licenses, which are others', and of binary files."""
+    if path.parent.name == "licenses" or path.suffix in {".tiktoken", ".ttf", ".png"}:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _package(name: str) -> str:
+    """Return the row of the table that a file counts in."""
+    top, *rest = name.split("/")
+    return rest[0] if top == "helix_desktop" and rest[1:] else top
+
+
+def _size(file: SourceFile) -> Counter[str]:
+    statements = sum(isinstance(node, ast.stmt) for node in file.nodes)
+    return Counter(files=1, lines=file.text.count("\n"), statements=statements)
+
+
+def size_table(sizes: dict[str, Counter[str]]) -> Sequence[str]:
+    """Return the rows of files, lines and statements by package, the sums beside their plan."""
+    others = {"tests", "packaging", "resources", "ui"}
+    sums = dict(sizes)
+    sums["outside ui"] = sum((size for name, size in sizes.items() if name not in others), Counter())
+    order = sorted(sizes.keys() - others, key=lambda name: -sizes[name]["lines"])
+    rows = [f"{'package':<14}{'files':>7}{'lines':>10}{'statements':>12}   plan"]
+    for name in ("ui", "outside ui", *order, "packaging", "resources", "tests"):
+        size = sums.get(name, Counter())
+        plan = ", ".join(f"{number:,} {unit}" for unit, number in PLAN.get(name, {}).items())
+        label = name if name in PLAN or name in others else f"  {name}"
+        rows.append(
+            f"{label:<14}{size['files']:>7,}{size['lines']:>10,}{size['statements']:>12,}   {plan}".rstrip()
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

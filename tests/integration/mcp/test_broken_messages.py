@@ -1,0 +1,149 @@
+"""Servers that break the protocol: what can be read is read, and what cannot is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.mcp_server import McpServerConfig
+from tests.support.mcp.mcp_rig import SCRIPTS_DIR, McpRig, approved_server
+
+
+def lines_server(folder: Path, name: str = "odd", **lines: Any) -> McpServerConfig:
+    """A server that answers these methods ("_" for "/") with these results, or with these raw lines."""
+    raw = {
+        method.replace("_", "/"): line
+        if isinstance(line, str)
+        else f'{{"jsonrpc": "2.0", "id": $ID, "result": {json.dumps(line)}}}'
+        for method, line in lines.items()
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    return approved_server(name, "-S", str(SCRIPTS_DIR / "lines_server.py"), str(path), quiet_s=5)
+
+
+RESULTS: dict[str, tuple[Any, str]] = {
+    "structured content only": ({"structuredContent": {"rows": 3}}, '"rows": 3'),
+    "content that is null": ({"content": None, "structuredContent": {"rows": 3}}, '"rows": 3'),
+    "a text in place of blocks": ({"content": "all of it"}, "all of it"),
+    "a block alone": ({"content": {"type": "text", "text": "one"}}, "one"),
+    "plain texts among blocks": ({"content": ["one", {"type": "text", "text": "two"}]}, "one\n\ntwo"),
+    "a block of an unknown kind": ({"content": [{"type": "table", "rows": [[1, 2]]}]}, '"table"'),
+    "a block without its kind": ({"content": [{"text": "said"}]}, "said"),
+    "another structure": ({"answer": 42}, '"answer": 42'),
+    "structure in a list": ({"content": [], "structuredContent": [1, 2]}, "structuredContent"),
+    "fields of another style": ({"structured_content": {"rows": 3}}, '"rows": 3'),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+async def test_what_a_result_holds_is_kept(name: str, rig: McpRig, tmp_path: Path) -> None:
+    result, expected = RESULTS[name]
+    await rig.start_servers(lines_server(tmp_path, tools_call=result))
+    assert expected in await rig.call_text("mcp__odd__go")
+
+
+LINES: dict[str, tuple[str, str]] = {
+    "a lone surrogate": (
+        '{"jsonrpc": "2.0", "id": $ID, "result": {"content": [{"type": "text", "text": "a \\ud800 b"}]}}',
+        "a \ufffd b",
+    ),
+    "bytes of another encoding": (
+        '{"jsonrpc": "2.0", "id": $ID, "result": {"content": [{"type": "text", "text": "caf\xe9"}]}}',
+        "caf\ufffd",
+    ),
+    "an error that is null": (
+        '{"id": $ID, "result": {"content": [{"type": "text", "text": "ok"}]}, "error": null}',
+        "ok",
+    ),
+    "a result that is a text": ('{"jsonrpc": "2.0", "id": $ID, "result": "just this"}', "just this"),
+    "no version": ('{"id": $ID, "result": {"content": [{"type": "text", "text": "old"}]}}', "old"),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+async def test_a_line_is_read_as_far_as_it_can_be(name: str, rig: McpRig, tmp_path: Path) -> None:
+    line, expected = LINES[name]
+    await rig.start_servers(lines_server(tmp_path, tools_call=line))
+    assert await rig.call_text("mcp__odd__go") == expected
+
+
+ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "no text": ('{"code": -32000, "message": null, "data": {"x": 1}}', ("-32000", '"x": 1')),
+    "an empty text": ('{"code": 7, "message": ""}', ("without a text", "7")),
+    "a text in place of an object": ('"it broke"', ("it broke",)),
+    "a code in words": ('{"code": "E_BUSY", "message": "busy"}', ("busy",)),
+    "data beside its text": (
+        '{"code": 1, "message": "bad", "data": {"field": "q"}}',
+        ("bad", '"field": "q"'),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+async def test_an_error_says_what_is_known_at_once(name: str, rig: McpRig, tmp_path: Path) -> None:
+    error, fragments = ERRORS[name]
+    line = f'{{"jsonrpc": "2.0", "id": $ID, "error": {error}}}'
+    await rig.start_servers(lines_server(tmp_path, tools_call=line))
+    with pytest.raises(ToolError) as raised:
+        await rig.call("mcp__odd__go")
+    for fragment in fragments:
+        assert fragment in str(raised.value)
+    assert "sign of life" not in str(raised.value)
+
+
+async def test_a_tool_that_can_t_be_used_is_left_out_and_named_and_the_others_stay(
+    rig: McpRig, tmp_path: Path
+) -> None:
+    tools = [
+        {"name": "good", "inputSchema": {"type": "object"}},
+        {"name": "text_schema", "inputSchema": "string"},
+        {"name": "scalar", "inputSchema": {"type": "string"}},
+        {"name": "bare"},
+        {
+            "name": "typed",
+            "inputSchema": {"properties": {"q": {"type": "str"}}},
+            "description": 5,
+            "annotations": [],
+        },
+        {"inputSchema": {"type": "object"}},
+        None,
+        {"name": "good", "inputSchema": {"type": "object"}},
+    ]
+    await rig.start_servers(lines_server(tmp_path, tools_list={"tools": tools, "nextCursor": 7}))
+    assert rig.tool_names == ["mcp__odd__bare", "mcp__odd__good", "mcp__odd__typed"]
+    rejected = {tool: reason for _, tool, reason in rig.hub.rejected_tools}
+    assert set(rejected) == {"text_schema", "scalar", "tool 6", "tool 7", "good"}
+    assert all(rejected.values())
+
+
+async def test_an_opening_without_its_fields_is_enough(rig: McpRig, tmp_path: Path) -> None:
+    opening = {"protocolVersion": "2025-06-18", "capabilities": None, "serverInfo": None}
+    await rig.start_servers(lines_server(tmp_path, initialize=opening))
+    assert rig.actor("odd").is_up
+
+
+async def test_no_words_of_a_validation_library_are_told(rig: McpRig, tmp_path: Path) -> None:
+    await rig.start_servers(
+        lines_server(tmp_path, "list", tools_list={"tools": 5}),
+        lines_server(tmp_path, "open", initialize={"protocolVersion": 5}),
+    )
+    for name in ("list", "open"):
+        reason = str(rig.actor(name).status.reason)
+        assert reason
+        assert "validation error" not in reason
+        assert "pydantic" not in reason
+        assert "Input should be" not in reason
+
+
+async def test_a_server_that_does_not_run_is_named_with_its_last_line(rig: McpRig) -> None:
+    program = "import sys; print('boom: no TOKEN_FILE', file=sys.stderr); sys.exit(3)"
+    await rig.start_servers(approved_server("early", "-S", "-c", program))
+    ((name, reason),) = rig.hub.failures
+    assert name == "early"
+    assert "ended before it was ready" in reason
+    assert "boom: no TOKEN_FILE" in reason

@@ -1,0 +1,161 @@
+"""Files that are not as they should be: other encodings, odd names, NUL bytes, marks in ignore files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.encoding import declared_encoding, text_encoding
+from tests.support.tool_rig import make_call, make_tools
+
+posix_names = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+
+
+async def text_of(root: Path, tool: str, **arguments: object) -> str:
+    return (await make_tools(root).run(make_call(tool, **arguments))).content.decode()
+
+
+async def edit(root: Path, old: str, new: str, path: str = "f.txt") -> str:
+    return await text_of(root, "edit_file", path=path, old_text=old, new_text=new)
+
+
+@pytest.mark.parametrize(
+    ("codec", "head"),
+    [
+        ("latin-1", "# -*- coding: latin-1 -*-\n"),
+        ("shift_jis", "# vim: set fileencoding=shift_jis :\n"),
+        ("cp1251", '<?xml version="1.0" encoding="windows-1251"?>\n'),
+        ("gb18030", '<html><meta charset="gb18030">\n'),
+        ("koi8-r", '@charset "koi8-r";\n'),
+    ],
+)
+async def test_a_declared_encoding_stays_through_every_edit(codec: str, head: str, tmp_path: Path) -> None:
+    word = {
+        "latin-1": "café",
+        "shift_jis": "表示",
+        "cp1251": "Привет",
+        "gb18030": "中文",
+        "koi8-r": "Привет",
+    }[codec]
+    file = tmp_path / "f.txt"
+    file.write_bytes(f"{head}{word}\nname=x\n".encode(codec))
+    assert word in await text_of(tmp_path, "read_file", path="f.txt")
+    await edit(tmp_path, "name=x", f"name={word}")
+    assert file.read_bytes().decode(codec) == f"{head}{word}\nname={word}\n"
+    await edit(tmp_path, f"{word}\nname", "plain\nname")
+    assert file.read_bytes().decode(codec) == f"{head}plain\nname={word}\n"
+    note = await text_of(tmp_path, "write_file", path="f.txt", content=f"{head}{word}\n")
+    assert file.read_bytes() == f"{head}{word}\n".encode(codec)
+    assert "kept" in note
+
+
+async def test_a_character_that_the_encoding_lacks_is_refused(tmp_path: Path) -> None:
+    content = "# coding: latin-1\ncafé\n".encode("latin-1")
+    (tmp_path / "f.txt").write_bytes(content)
+    with pytest.raises(ToolError, match="can't be written in ISO8859-1"):
+        await edit(tmp_path, "café", "中")
+    assert (tmp_path / "f.txt").read_bytes() == content
+
+
+async def test_an_unknown_encoding_takes_ascii_and_nothing_else(tmp_path: Path) -> None:
+    content = "café\nname=x\n".encode("latin-1")
+    (tmp_path / "f.txt").write_bytes(content)
+    with pytest.raises(ToolError, match="isn't UTF-8"):
+        await edit(tmp_path, "name=x", "name=Zoë")
+    with pytest.raises(ToolError, match="isn't UTF-8"):
+        await text_of(tmp_path, "write_file", path="f.txt", content="Zoë\n")
+    assert (tmp_path / "f.txt").read_bytes() == content
+    await edit(tmp_path, "name=x", "name=y")
+    assert (tmp_path / "f.txt").read_bytes() == "café\nname=y\n".encode("latin-1")
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+async def test_wide_encodings_with_a_mark_are_read_and_written(codec: str, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes("\ufeffcafé\r\nname=x\r\n".encode(codec))
+    assert "café" in await text_of(tmp_path, "read_file", path="f.txt")
+    await edit(tmp_path, "name=x", "name=Zoë")
+    assert (tmp_path / "f.txt").read_bytes().decode(codec) == "\ufeffcafé\r\nname=Zoë\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "codec"),
+    [
+        (b"# coding: utf-8\n", ""),
+        (b"# coding: rot13\n", ""),
+        (b"# coding: no-such-thing\n", ""),
+        (b"the coding: latin-1 of a sentence\n", ""),
+        (b"\n# -*- coding: latin-1 -*-\n", "iso8859-1"),
+        (b"\\usepackage[latin1]{inputenc}\n", "iso8859-1"),
+    ],
+)
+def test_what_a_text_says_of_its_encoding(start: bytes, codec: str) -> None:
+    assert declared_encoding(start) == codec
+
+
+def test_a_wrong_declaration_is_not_believed() -> None:
+    assert text_encoding("# coding: latin-1\ncafé\n".encode()) == "utf-8"
+    assert text_encoding(b"# coding: shift_jis\n\xff\xff\n") == ""
+
+
+async def test_a_text_with_a_nul_is_named_as_a_binary_file_that_matches(tmp_path: Path) -> None:
+    (tmp_path / "f.bin").write_bytes(b"text\0more\nline2\n")
+    found = await text_of(tmp_path, "search_text", pattern="line2")
+    assert "1 binary file has it, not shown: f.bin" in found
+    (tmp_path / "a.txt").write_text("line2\n")
+    (tmp_path / "z.bin").write_bytes(b"line2\0")
+    found = await text_of(tmp_path, "search_text", pattern="line2")
+    assert found.startswith("1 matching line in 1 file:\na.txt\n  1:line2\n")
+    assert "2 binary files have it, not shown: f.bin, z.bin" in found
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ignore"])
+async def test_a_mark_at_the_start_of_an_ignore_file_is_no_part_of_a_rule(name: str, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / name).write_bytes(b"\xef\xbb\xbfsecret/\r\n*.log\r\n!keep.log\r\n")
+    for file in ("secret/a.txt", "x.log", "keep.log", "ok.txt"):
+        (tmp_path / "sub" / file).parent.mkdir(exist_ok=True)
+        (tmp_path / "sub" / file).write_text("needle\n")
+    files = await text_of(tmp_path, "find_files", pattern="*")
+    hits = await text_of(tmp_path, "search_text", pattern="needle")
+    for answer in (files, hits):
+        assert "keep.log" in answer
+        assert "ok.txt" in answer
+        assert "secret" not in answer
+        assert "x.log" not in answer
+
+
+@posix_names
+@pytest.mark.parametrize(
+    ("name", "spelling"),
+    [
+        (b"new\nline.txt", "new\\u000aline.txt"),
+        (b"caf\xe9.txt", "caf\\udce9.txt"),
+        (b"dir\xff/a\tb.txt", "dir\\udcff/a\\u0009b.txt"),
+    ],
+)
+async def test_an_odd_name_has_one_spelling_that_every_tool_prints_and_takes(
+    name: bytes, spelling: str, tmp_path: Path
+) -> None:
+    place = tmp_path / os.fsdecode(name)
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("needle\n")
+    assert f"\n{spelling}\n" in await text_of(tmp_path, "find_files", pattern="*")
+    assert f"\n{spelling}\n  1:needle" in await text_of(tmp_path, "search_text", pattern="needle")
+    assert spelling.rpartition("/")[2] in await text_of(tmp_path, "list_directory")
+    assert await text_of(tmp_path, "read_file", path=spelling) == "needle\n"
+    assert "1:needle" in await text_of(tmp_path, "search_text", pattern="needle", path=spelling)
+    await edit(tmp_path, "needle", "thread", path=spelling)
+    await text_of(tmp_path, "write_file", path=spelling, content="all new\n")
+    assert place.read_text() == "all new\n"
+    assert len(os.listdir(tmp_path)) == len(os.listdir(place.parent)) == 1, "no other file was made"
+
+
+@posix_names
+async def test_a_name_that_looks_like_a_spelling_is_itself(tmp_path: Path) -> None:
+    (tmp_path / "a\nb.txt").write_text("line feed\n")
+    (tmp_path / "a\\u000ab.txt").write_text("backslash\n")
+    assert await text_of(tmp_path, "read_file", path="a\\u000ab.txt") == "backslash\n"

@@ -1,0 +1,173 @@
+"""A context window that a server says in an error: used at once, and nothing is learned from other errors."""
+
+# ruff: noqa: RUF001 - words of other languages
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.domain.events.choices import WindowLearned
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
+from tests.support.loop_rig import loop_rig
+from tests.support.model_servers.chat_server import (
+    Call,
+    Raw,
+    Reply,
+    StreamedReply,
+    Text,
+    TokenCounts,
+    api_error,
+    text_reply,
+)
+
+BELIEVED = 128_000
+Fault = Callable[[int, int], Reply]
+
+
+def plain(status: int, words: str) -> Fault:
+    return lambda window, tokens: api_error(status, words.format(window=window, tokens=tokens))
+
+
+def streamed(words: str) -> Fault:
+    def reply(window: int, tokens: int) -> Reply:
+        error = {"error": {"message": words.format(window=window, tokens=tokens)}}
+        return StreamedReply(Raw(f"data: {json.dumps(error)}\n\n".encode()))
+
+    return reply
+
+
+WORDINGS: dict[str, Fault] = {
+    "context length": plain(400, "The context length of this model is {window}; the messages have {tokens}."),
+    "window alone": plain(400, "Too long: the context window has room for {window} tokens."),
+    "thousands": plain(400, "{tokens:,} tokens were sent, and the model's context takes {window:,}."),
+    "n_ctx": plain(400, "prompt of {tokens} tokens is over n_ctx ({window})"),
+    "range": plain(400, "input length must be within [1, {window}]"),
+    "entity": plain(413, "Payload too large: {tokens} tokens in the prompt, at most {window}."),
+    "validation": plain(422, "input has {tokens} tokens and must have less than {window} tokens"),
+    "too many": plain(429, "Prompt too long. The maximum context length is {window} tokens."),
+    "Chinese": plain(400, "请求过长：模型的上下文窗口最多为 {window} 个令牌"),
+    "German": plain(400, "Die Eingabe ist zu lang: {tokens} Token, das Kontextfenster hat {window}."),
+    "streamed": streamed("the prompt ({tokens} tokens) does not fit the context of {window} tokens"),
+    "streamed fields": streamed("context overflow: n_ctx={window}, n_prompt={tokens}"),
+}
+
+
+def tokens_of(request: dict[str, Any]) -> int:
+    """The server's count of a request: four characters a token."""
+    return len(json.dumps(request["messages"])) // 4
+
+
+def small_server(window: int, fault: Fault) -> Callable[[dict[str, Any]], Reply]:
+    """A server that refuses what is over its window; its model reads files, then answers."""
+
+    def script(request: dict[str, Any]) -> Reply:
+        tokens = tokens_of(request)
+        if tokens > window:
+            return fault(window, tokens)
+        if not any(message["role"] == "tool" for message in request["messages"]):
+            reads = [
+                Call("read_file", json.dumps({"path": f"{n}.txt"}), id=f"c{n}")
+                for n in range(window // 2_000)
+            ]
+            return StreamedReply(*reads, usage=TokenCounts(tokens, 5))
+        return StreamedReply(Text("Read."), usage=TokenCounts(tokens, 5))
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("window", "name"), [*((8_192, name) for name in WORDINGS), (40_960, "n_ctx"), (40_960, "streamed")]
+)
+async def test_a_smaller_window_is_learned_from_the_first_refusal(
+    name: str, window: int, tmp_path: Path
+) -> None:
+    async with loop_rig(tmp_path, small_server(window, WORDINGS[name]), window=BELIEVED) as rig:
+        for number in range(window // 2_000):
+            (rig.root / f"{number}.txt").write_text(f"{number} is a line of it\n" * 460)
+        ended = await rig.conversation.run("Read them.")
+        assert ended == TurnEnded("done")
+        (learned,) = rig.events(WindowLearned)
+        assert (learned.model, learned.window, learned.believed) == ("local/small", window, BELIEVED)
+        assert learned.reason
+        assert rig.conversation.model.window == window
+        refused = [sent for sent in rig.chat_requests if tokens_of({"messages": sent.messages}) > window]
+        assert len(refused) == 1, "learned by the second request"
+
+
+async def test_a_window_too_small_for_the_tools_ends_the_turn_with_the_reason(tmp_path: Path) -> None:
+    async with loop_rig(tmp_path, lambda _: WORDINGS["n_ctx"](2_800, 6_200), window=BELIEVED) as rig:
+        ended = await rig.conversation.run("Hello.")
+        assert ended.how == "failed"
+        assert [event.window for event in rig.events(WindowLearned)] == [2_800]
+        assert "2800" in ended.why or "2,800" in ended.why
+        assert len(rig.chat_requests) <= 2
+
+
+NOTHING_TO_LEARN = {
+    "answer": (400, "max_tokens of 9000 is above the 4096 output tokens of this model"),
+    "answer range": (400, "Range of max_tokens should be [1, 8192]"),
+    "answer, German": (400, "Die Antwort darf höchstens 4096 Token lang sein."),
+    "answer, Chinese": (400, "输出长度超过限制：最大 4096 个令牌"),
+    "completion": (400, "completion length 5000 is above the limit of 4096"),
+    "per minute": (413, "Request too large on tokens per minute: Limit 6000, Requested 12000"),
+    "per day": (413, "The request is larger than your tokens per day (8192)."),
+    "per minute, plain": (429, "Limit 6000 tokens per minute, requested 12000. Reduce your prompt."),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_TO_LEARN)
+async def test_nothing_is_learned_of_answers_and_rates(name: str, tmp_path: Path) -> None:
+    status, words = NOTHING_TO_LEARN[name]
+    async with loop_rig(tmp_path, lambda _: api_error(status, words), window=BELIEVED) as rig:
+        ended = await rig.conversation.run("Hello.")
+        assert ended.how == "failed"
+        assert rig.events(WindowLearned) == []
+        assert rig.conversation.model.window == BELIEVED
+
+
+async def test_a_window_below_what_was_answered_is_never_believed(tmp_path: Path) -> None:
+    replies = iter(
+        [StreamedReply(Text("Yes."), usage=TokenCounts(30_000, 5)), WORDINGS["n_ctx"](8_192, 40_000)]
+    )
+    async with loop_rig(tmp_path, lambda _: next(replies, text_reply("Still here.")), window=BELIEVED) as rig:
+        assert await rig.conversation.run("One.") == TurnEnded("done")
+        await rig.conversation.run("Two.")
+        assert rig.events(WindowLearned) == []
+        assert rig.conversation.model.window == BELIEVED
+
+
+async def test_reading_and_losing_the_same_again_stops_the_turn(tmp_path: Path) -> None:
+    """Each request with the file is refused without a number, so that nothing can be learned."""
+    lines = "".join(f"line {n} of a file that never fits\n" for n in range(900))
+
+    def script(request: dict[str, Any]) -> Reply:
+        if "line 899 of a file" in json.dumps(request["messages"]):
+            return api_error(400, "The prompt is too long.")
+        number = sum(message["role"] == "tool" for message in request["messages"])
+        return StreamedReply(Call("read_file", '{"path": "a.txt"}', id=f"c{number}"))
+
+    async with loop_rig(tmp_path, script, window=40_000) as rig:
+        (rig.root / "a.txt").write_text(lines)
+        ended = await rig.conversation.run("Read it.")
+        assert ended.how == "failed"
+        assert "can't hold what the agent reads" in ended.what
+        assert len(rig.events(AssistantSpoke)) == 3
+
+
+async def test_calls_without_a_name_are_answered_and_end_the_turn_if_that_goes_on(tmp_path: Path) -> None:
+    numbers = iter(range(99))
+
+    def script(_: dict[str, Any]) -> Reply:
+        return StreamedReply(Call("", '{"path": "a.txt"}', id=f"c{next(numbers)}"))
+
+    async with loop_rig(tmp_path, script) as rig:
+        ended = await rig.conversation.run("Look.")
+        assert ended.how == "failed"
+        assert "have no name" in ended.what
+        assert len(rig.chat_requests) == 3
+        assert "names no tool" in str(rig.chat_requests[-1].messages)

@@ -1,0 +1,97 @@
+"""Rows that can't be shown as they are: their words, below a line that says so, and no other row suffers."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.tool_card import ToolCard
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+
+_NOTE = "Shown as plain text, because it could not be laid out."
+ROWS: tuple[Row, ...] = (
+    UserRow(RowKey(1), "A question"),
+    ToolRow(RowKey(2, "c1"), "read_file", "notes.txt", "ok"),
+    AssistantRow(RowKey(3), "An *answer*", model="m"),
+)
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise RecursionError("nested too deep")
+
+
+def _words(view: ChatView, index: int) -> str:
+    return view.chat_viewport.item(index).accessible_text()
+
+
+def _show(view: ChatView, qtbot: QtBot) -> None:
+    view.chat_viewport.model.reset(ROWS)
+    qtbot.waitUntil(lambda: len(view.chat_viewport.widget_pool.visible) == len(ROWS))
+    view.viewport().grab()  # paints all rows
+
+
+@pytest.mark.expect_errors("A row can't be shown as it is")
+@pytest.mark.parametrize(
+    ("kind", "method", "index", "word"),
+    [
+        (ToolCard, "__init__", 1, "notes.txt"),
+        (ToolCard, "_arrange", 1, "notes.txt"),
+        (ToolCard, "_paint", 1, "notes.txt"),
+        (ToolCard, "build", 1, "notes.txt"),
+        (ToolCard, "read_ahead", 1, "notes.txt"),
+    ],
+)
+def test_a_row_that_fails_is_shown_as_its_words(
+    kind: type[RowItem],
+    method: str,
+    index: int,
+    word: str,
+    view: ChatView,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(kind, method, _fail)
+    _show(view, qtbot)
+    qtbot.waitUntil(lambda: _NOTE in _words(view, index))
+    assert word in _words(view, index)
+    assert _words(view, 0) == "A question"
+    assert _words(view, 2) == "An answer"
+    assert [record.levelname for record in caplog.records] == ["ERROR"], "said once, not at each painting"
+    view.viewport().grab()
+
+
+@pytest.mark.expect_errors("A row can't be shown as it is")
+def test_an_answer_that_fails_while_it_arrives_is_whole_in_the_end(
+    view: ChatView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = view.chat_viewport.model
+    model.reset([AssistantRow(RowKey(1), "", model="m", streaming=True)])
+    with monkeypatch.context() as patch:
+        patch.setattr(AssistantMessageItem, "try_update", _fail)
+        model.stream(RowKey(1), "The first words")
+        view.model_updates.flush()
+    assert _NOTE in _words(view, 0)
+    model.stream(RowKey(1), " and the last")
+    model.replace(RowKey(1), AssistantRow(RowKey(1), "The first words and the last", model="m"))
+    view.model_updates.flush()
+    assert "The first words and the last" in _words(view, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[^a]: " * 400, "[^a]: - " * 400, "[^a]: > " * 400, "> " * 3_000, "![" * 3_000, "|" * 3_000 + "\n|-|-"],
+)
+def test_hostile_answers_leave_the_rows_around_them_as_they_are(
+    text: str, view: ChatView, qtbot: QtBot
+) -> None:
+    view.chat_viewport.model.reset([*ROWS, AssistantRow(RowKey(4), text, model="m")])
+    qtbot.waitUntil(lambda: len(view.chat_viewport.widget_pool.visible) > 0)
+    view.chat_viewport.show_row(0)
+    view.viewport().grab()
+    assert _words(view, 0) == "A question"
+    assert _words(view, 3)
