@@ -45,6 +45,8 @@ _OWN_LOOPS = {
     "helix_desktop/app/main.py",
     # A message box after a start that failed: nothing else runs any more.
     "helix_desktop/app/plain_startup_error.py",
+    # What Qt has ready after a loop's last round, run with that loop as the running one.
+    "helix_desktop/app/qt_loop.py",
     # A drag's own loop, which Qt starts in the same way in each item view.
     "helix_desktop/ui/design/drops.py",
 }

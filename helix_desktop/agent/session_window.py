@@ -74,7 +74,7 @@ class SessionWindow:
             gauge = measure_next_request(transcript, policy, frame)
             room = round((gauge.handover_threshold - gauge.used) / gauge.ratio)
             return msgspec.structs.replace(
-                make_forecast(transcript, policy, frame.info.window, room),
+                make_forecast(transcript, policy, gauge, room),
                 summary=forecast_summary(transcript, policy, frame, now_ms),
                 outlook=planner.compaction_outlook(transcript, policy, gauge, now_ms),
             )

@@ -104,7 +104,7 @@ def _read_text(path: Path) -> str:
     """Return the text of a file. Raises OSError, also for a pipe or a device, which would wait for ever."""
     with open(path, encoding="utf-8", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "It is no regular file", str(path))
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
         return file.read()
 
 
@@ -116,7 +116,7 @@ def _unreadable_error(path: Path, error: OSError) -> SettingsUnreadable:
     if path.is_dir():
         fix = _text("Move the folder away, then start Helix Desktop again.")
     elif path.exists() and not path.is_file():
-        fix = _text("It is no file: move it away, then start Helix Desktop again.")
+        fix = _text("Move it away: only a file is read here. Then start Helix Desktop again.")
     else:
         fix = _text("Make it readable, then start Helix Desktop again.")
     return SettingsUnreadable(_text("The file {file} can't be read.", file=path), system_reason(error), fix)

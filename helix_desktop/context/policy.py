@@ -25,11 +25,11 @@ _MIN_SCALE = 0.125  # share of the numbers that a small window has at least
 class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The numbers of one workspace; tokens unless a name says otherwise. Raise ValueError if invalid.
 
-    Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
-    observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
-    dollars; 0: as much as it takes. Background work that would read more than `ask_above` tokens asks first;
-    0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may keep
-    `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
+    Names ending in `_at`, `_keep` and `_share` are shares of the window; 0 turns intake, arguments, folding
+    and observations off where it is allowed. A session may spend `budget_tokens` in and out, and
+    `budget_cost` US dollars; 0: as much as it takes. Background work that would read more than `ask_above`
+    tokens asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may
+    keep `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
     whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never.
     """
 
@@ -46,6 +46,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     protect_tokens: int = 1_600
     protect_argument_steps: int = 3
     protect_recalls: int = 2
+    previous_turn_share: float = 0.10
     sweep: SweepMode = "rent"
     sweep_min: int = 2_000
     sweep_max: int = 20_000
@@ -131,6 +132,7 @@ def conflicting_fields(fields: Mapping[str, Any]) -> tuple[str, str] | None:
 
 _SHARES = (
     ("preview_above", 0.05, 0.8),
+    ("previous_turn_share", 0.0, 0.8),
     ("condense_at", 0.0, 0.5),
     ("condense_keep", 0.1, 0.9),
     ("observe_at", 0.0, 0.9),
@@ -185,6 +187,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
         fold_after_steps=3,
         condense_at=0.05,
         anchor_tokens=1_900,
+        previous_turn_share=0.05,
         observe_place_at=0.30,
     ),
     "balanced": ContextPolicy(),
@@ -195,6 +198,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
         protect_steps=20,
         protect_tokens=15_000,
         protect_argument_steps=5,
+        previous_turn_share=0.30,
         sweep="fixed",
         fold_after_steps=0,
         condense_at=0.0,
@@ -209,6 +213,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
         protect_steps=10,
         protect_tokens=1_000_000,
         protect_argument_steps=0,
+        previous_turn_share=0.30,
         least_saving=200,
         sweep="at once",
         fold_after_steps=0,

@@ -11898,6 +11898,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>Below {whole} of the context window, the default policy keeps the running turn and the one before it whole. Above that it keeps the newest steps: at most {steps} steps and {tokens} tokens. It caches older outputs in batches when that saves more than it costs, replaces old steps with short notes, and compacts at {share}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Built-in commands</source>
             <translation type="unfinished" />
@@ -12260,11 +12265,6 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The chat always shows all messages, including summarized ones.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>The default policy keeps the newest steps word for word: at most {steps} steps and {tokens} tokens. It caches older outputs in batches when that saves more than it costs, replaces old steps with short notes, and compacts at {share} of the context window.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18106,11 +18106,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/config/toml_file.py" />
-            <source>It is no file: move it away, then start Helix Desktop again.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>It stays where it was. Make the new folder writable, or choose another one.</source>
             <translation type="unfinished" />
@@ -18128,6 +18123,11 @@
         <message>
             <location filename="../../helix_desktop/config/toml_file.py" />
             <source>Make it readable, then start Helix Desktop again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/toml_file.py" />
+            <source>Move it away: only a file is read here. Then start Helix Desktop again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20779,6 +20779,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Keep the previous turn whole below</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Keeps the newest copy of what the agent recalls again and again. 0 turns this off.</source>
             <translation type="unfinished" />
         </message>
@@ -21009,6 +21014,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
             <source>Preview. Nothing changes until you apply it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Previous turn</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21266,6 +21276,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>What you and the agent wrote in the previous turn always stays. 0 turns this off.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>When it pays off</source>
             <translation type="unfinished" />
         </message>
@@ -21292,6 +21307,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>When to cache</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>While the context is small, outputs and arguments of the running turn and of the one before it stay whole, unless they are outdated. Above the limit, older turns are cached and noted first.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -372,6 +372,7 @@ def _policy(rng: DrawnRandom) -> ContextPolicy:
         protect_tokens=rng.pick((0, 50, 300, 2_000)),
         protect_argument_steps=rng.number(4),
         protect_recalls=rng.number(2),
+        previous_turn_share=rng.pick((0.0, 0.1, 0.5)),
         sweep=rng.pick(("rent", "fixed", "at once")),
         sweep_min=rng.number(200),
         sweep_max=200 + rng.number(1_300),

@@ -40,6 +40,7 @@ def eager_policy(policy: ContextPolicy) -> ContextPolicy:
         fold_after_steps=1,
         fold_least=0,
         protect_tokens=0,
+        previous_turn_share=0.0,
         condense_at=0.01,
         condense_keep=0.2,
         observe_at=0.01,

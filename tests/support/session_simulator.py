@@ -42,6 +42,7 @@ from helix_desktop.context.summaries.handover_fallback import extractive_handove
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
 from helix_desktop.context.window.attachment_text import attachment_text
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
@@ -198,6 +199,13 @@ class SessionSimulator:
         digest = digest_of(data)
         self.contents[digest] = data
         return digest
+
+    def gauge(self, window_size: int = 0) -> UsageGauge:
+        """Return the usage of the next request; in a window of another size, if one is given."""
+        info = msgspec.structs.replace(self.frame.info, window=window_size or self.frame.info.window)
+        return measure_next_request(
+            self.transcript, self.policy, msgspec.structs.replace(self.frame, info=info)
+        )
 
     def window(self) -> Window:
         """Return the current window."""
@@ -396,7 +404,9 @@ class SessionSimulator:
             return None
         handover = self.handover_at(cut)
         self.record(handover)
-        self.record_sweep(sweeps.sweep_with_rewrite(self.transcript, self.policy), SweepReason.HANDOVER)
+        self.record_sweep(
+            sweeps.sweep_with_rewrite(self.transcript, self.policy, self.gauge()), SweepReason.HANDOVER
+        )
         return handover
 
     def handover_at(self, cut: CutPoint) -> HandoverMade:

@@ -44,7 +44,7 @@ from helix_desktop.context.summaries.summary_coverage import (
 )
 from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES, SummaryTask, handover_task
 from helix_desktop.context.summaries.transcript_lines import brief_lines, short_lines, transcript_lines
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
@@ -467,7 +467,7 @@ class Compactor:
                 _text("Nothing was changed."),
             )
         forked = fork_with(transcript, event)
-        sweep_plan = sweep.sweep_with_rewrite(forked, policy)
+        sweep_plan = sweep.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
         events: tuple[Event, ...] = (event,)
         if sweep_plan is not None:
             sweep_event = SweepMade(sweep_plan.masked, sweep_plan.saved, SweepReason.HANDOVER)

@@ -207,11 +207,17 @@ class Handovers:
 
     def kept_draft(self, rerun_seq: int, is_whole_possible: bool) -> KeptDraft | None:
         """Return the draft that was kept of this handover, None if its context is another now."""
-        kept = self._kept
-        if kept is None or kept.rerun_seq != rerun_seq or (kept.is_whole and not is_whole_possible):
+        left_draft = self._kept
+        if (
+            left_draft is None
+            or left_draft.rerun_seq != rerun_seq
+            or (left_draft.is_whole and not is_whole_possible)
+        ):
             return None
-        is_current = (kept.seqs, kept.excluded) == self._covered(kept.draft)
-        return kept if is_current and self._compactor.takes_place_of_same(kept.draft.event) else None
+        is_current = (left_draft.seqs, left_draft.excluded) == self._covered(left_draft.draft)
+        return (
+            left_draft if is_current and self._compactor.takes_place_of_same(left_draft.draft.event) else None
+        )
 
     def _covered(self, draft: HandoverDraft) -> tuple[tuple[int, ...], frozenset[int]]:
         transcript = self._runtime.transcript

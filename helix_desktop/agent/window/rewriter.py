@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.window.note_tokens import NoteTokens
@@ -13,6 +15,7 @@ from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, trun
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
+    NAMED_GAIN,
     SWEEP_SHARE,
     IdentifierIndex,
 )
@@ -110,18 +113,18 @@ class WindowRewriter:
             return
         if policy.anchor_tokens:
             self._names.update(transcript)
-        is_cold = self.is_cold()
-        candidates, last_seq = sweep.sweep_with_rewrite(transcript, policy), transcript.last_seq
+        is_cold, gauge = self.is_cold(), self.gauge()
+        candidates, last_seq = sweep.sweep_with_rewrite(transcript, policy, gauge), transcript.last_seq
         due_sweep = (
             candidates
             if candidates is not None
-            and planner.sweep_pays_off(transcript, policy, candidates, window_size, is_cold)
+            and planner.sweep_pays_off(transcript, policy, candidates, gauge, is_cold)
             else None
         )
         folds = fold.due_folds(
             transcript,
             policy,
-            window_size,
+            gauge,
             candidates,
             due_sweep.masked[0] if due_sweep else 0,
             is_cold,
@@ -129,11 +132,12 @@ class WindowRewriter:
         )
         placed = await self._place_if_due(is_cold, bool(folds or due_sweep))
         if placed:  # the request is rewritten from there on anyway
-            candidates = sweep.sweep_with_rewrite(transcript, policy)
+            gauge = self.gauge()
+            candidates = sweep.sweep_with_rewrite(transcript, policy, gauge)
             folds = fold.due_folds(
                 transcript,
                 policy,
-                window_size,
+                gauge,
                 candidates,
                 transcript.messages.items[0].seq,
                 is_cold,
@@ -143,12 +147,12 @@ class WindowRewriter:
             await self._fold(folds, policy, window_size)
         if placed or folds:
             reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
-            await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy), reason)
+            await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy, self.gauge()), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
             current = due_sweep if transcript.last_seq == last_seq else None
             await self._sweep(
-                lambda: planner.sweep_due(transcript, policy, window_size, is_cold), reason, current
+                lambda: planner.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
             )
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
@@ -219,7 +223,7 @@ class WindowRewriter:
         for plan in folds:
             await self._record_fold(plan, policy, window_size)
         condensed = fold.due_condensation(
-            self._runtime.transcript, policy, window_size, self._protected_edges
+            self._runtime.transcript, policy, self.gauge(), self._protected_edges
         )
         if condensed is not None:
             await self._record_fold(condensed, policy, window_size)
@@ -273,7 +277,9 @@ class WindowRewriter:
         visible |= self._names.only_in(
             transcript.window.excluded_items()
         )  # of what the user left out: never named
-        share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE
+        share = 1.0
+        if fold_plan.how == "fold":  # one that takes more out names more
+            share = min(share, FOLD_SHARE * max(1.0, fold_plan.gain / NAMED_GAIN))
         max_tokens = min(int(policy.anchor_tokens * share), fold_plan.gain // 2)
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
 
@@ -328,12 +334,15 @@ class WindowRewriter:
 
     async def fold_oldest(self, tokens: int) -> None:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""
-        policy, window_size = self._runtime.policy, self._runtime.frame.info.window
+        policy, gauge = self._runtime.policy, self.gauge()
         edges, needed = self._protected_edges, self._own_count(tokens)
-        for plan in fold.due_folds(self._runtime.transcript, policy, window_size, is_cold=True, edges=edges):
+        anything = msgspec.structs.replace(
+            policy, previous_turn_share=0
+        )  # a provider's window may be far smaller
+        for plan in fold.due_folds(self._runtime.transcript, anything, gauge, is_cold=True, edges=edges):
             if needed <= 0:
                 break
-            await self._record_fold(plan, policy, window_size)
+            await self._record_fold(plan, policy, gauge.window)
             needed -= plan.gain
 
     def _own_count(self, tokens: int) -> int:

@@ -174,6 +174,11 @@ class MessageLog:
         first = bisect_left(self.items, item.turn, key=attrgetter("turn"))
         return item.step - (self.items[first - 1].step if first else 0)
 
+    def first_seq(self, turn: int) -> int:
+        """Return the first event of a turn's messages, or of the next one's; behind all if there are none."""
+        place = bisect_left(self.items, turn, key=attrgetter("turn"))
+        return self.items[place].seq if place < len(self.items) else self._seqs[-1] + 1 if self._seqs else 1
+
     def item(self, seq: int) -> LogItem | None:
         """Return the message recorded as `seq`, or None if that event is no message."""
         index = self.position(seq) - 1
@@ -207,6 +212,11 @@ class MessageLog:
                 return None
             step = self._steps_beyond[item.seq, tokens] = self.items[index].step
         return step
+
+    def tokens_before(self, seq: int) -> int:
+        """Return the tokens of all messages before an event, in the form that was first shown."""
+        place = self.position(seq - 1)
+        return self._cumulative[place - 1] if place else 0
 
     @property
     def total_tokens(self) -> int:

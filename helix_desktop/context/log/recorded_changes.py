@@ -175,13 +175,13 @@ def with_reverts_of(
 
     They stand where the session's log ends: what it had done by then is what they take back.
     """
-    known = {capture.changes.capture_id for capture in captures}
+    ids = {capture.changes.capture_id for capture in captures}
     found: dict[str, LoggedCapture] = {}
     reverts = (capture for logged in related for capture in logged.captures if capture.changes.reverts)
     for capture in sorted(reverts, key=lambda capture: capture.changes.at_ms):
         changes = capture.changes
-        if changes.capture_id not in known and not known.isdisjoint(changes.reverts):
-            known.add(changes.capture_id)
+        if changes.capture_id not in ids and not ids.isdisjoint(changes.reverts):
+            ids.add(changes.capture_id)
             end = own.end
             at_end = replace(
                 changes, turn=end.turn, turn_seq=end.turn_seq, turn_title=end.turn_title, place=end.place

@@ -328,6 +328,11 @@ class Transcript:
         self.changed_from = min(self.changed_from, self._changes[-1][1])
 
     @property
+    def complete_turn(self) -> int:
+        """Return the number of the newest complete turn, from 1; 0: there is none."""
+        return self.messages.turns - self.turn_open
+
+    @property
     def announced_mode(self) -> PermissionMode | str:
         """Return the mode that the model knows: it is "ask" until a note says otherwise.
 

@@ -26,6 +26,7 @@ from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 FOLD_TITLE = "[Names last seen in earlier entries]"
 SWEEP_TITLE = "[Names in the outputs cached here]"
 FOLD_SHARE = 0.25  # of the policy's tokens, for each note until it is condensed with others
+NAMED_GAIN = 5_500  # tokens that a note frees; one that frees more names more in proportion
 SWEEP_SHARE = 0.3  # of the policy's tokens, for each sweep until its outputs are folded
 _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
 _MAX_GROUPS, _LABEL_CHARS = 8, 14  # of names that share a label with their first and last entry

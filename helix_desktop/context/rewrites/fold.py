@@ -26,8 +26,10 @@ from helix_desktop.context.rewrites.sweep import (
     WorkingSet,
     names_line_tokens,
     rewrite_price,
+    whole_from,
 )
 from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
 
@@ -62,7 +64,7 @@ class _Run(msgspec.Struct):
 def due_folds(
     transcript: Transcript,
     policy: ContextPolicy,
-    window_size: int,
+    gauge: UsageGauge,
     sweep_plan: SweepPlan | None = None,
     rewritten_from_seq: int = 0,
     is_cold: bool = False,
@@ -82,16 +84,15 @@ def due_folds(
     if not (policy.enabled and policy.fold_after_steps):
         return []
     least = policy.fold_least // 4 if is_cold else policy.fold_least
-    if transcript.window.wordless_tokens(*_protected_tail(transcript, policy)) < least:  # no fold frees more
+    tail = _protected_tail(transcript, policy, gauge)
+    if transcript.window.wordless_tokens(*tail) < least:  # no fold frees more
         return []
-    runs = _foldable_runs(transcript, policy, edges)
+    runs = _foldable_runs(transcript, policy, tail, edges)
     names = sum(names_line_tokens(policy, run.gain) for run in runs)
     gain = sum(run.gain for run in runs) - names
     if not runs or gain < least:
         return []
-    if not is_cold and not _pays_off(
-        transcript, policy, window_size, runs, names, sweep_plan, rewritten_from_seq
-    ):
+    if not is_cold and not _pays_off(transcript, policy, gauge, runs, names, sweep_plan, rewritten_from_seq):
         return []
     return [FoldPlan(run.items[0][0].after, run.items[-1][0].seq, run.gain) for run in runs]
 
@@ -99,7 +100,7 @@ def due_folds(
 def _pays_off(
     transcript: Transcript,
     policy: ContextPolicy,
-    window_size: int,
+    gauge: UsageGauge,
     runs: list[_Run],
     names: int,
     sweep_plan: SweepPlan | None,
@@ -108,7 +109,7 @@ def _pays_off(
     waited = sum(freed * _waited_steps(transcript, policy, item) for run in runs for item, freed in run.items)
     rent = CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
     behind = transcript.window.tokens_from(runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
-    price = rewrite_price(transcript.window.tokens[0], window_size)
+    price = rewrite_price(transcript.window.tokens[0], gauge.window)
     if rewritten_from_seq:
         return rent >= price * (behind - transcript.window.tokens_from(rewritten_from_seq))
     if sweep_plan is not None:
@@ -117,13 +118,15 @@ def _pays_off(
     return rent >= price * behind
 
 
-def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequence[int]) -> list[_Run]:
+def _foldable_runs(
+    transcript: Transcript, policy: ContextPolicy, tail: tuple[int, int], edges: Sequence[int]
+) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
     spared = _places_in_work(transcript, policy)
     edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
-    for entry in _old_entries(transcript, policy, spared):
+    for entry in _old_entries(transcript, policy, tail, spared):
         stays = isinstance(entry, LogItem) and (entry.seq == newest or _place(entry) in spared)
         if isinstance(entry, LogItem) and not (stays or _is_inside(entry.seq, stay)):
             while edges and runs[-1].items and edges[0] < runs[-1].items[-1][0].seq:
@@ -137,10 +140,10 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
 
 
 def _old_entries(
-    transcript: Transcript, policy: ContextPolicy, spared: Set[tuple[int, bool]]
+    transcript: Transcript, policy: ContextPolicy, tail: tuple[int, int], spared: Set[tuple[int, bool]]
 ) -> list[WindowEntry]:
     """Return the entries before the protected tail and the `spared` steps near it, in closed steps."""
-    last_step, last_cumulative = _protected_tail(transcript, policy)
+    last_step, last_cumulative = tail
     live = transcript.window.entries()
     end = len(live)
     for position in range(len(live) - 1, -1, -1):  # what is protected is the shorter part
@@ -159,11 +162,14 @@ def _old_entries(
     return live[:end]
 
 
-def _protected_tail(transcript: Transcript, policy: ContextPolicy) -> tuple[int, int]:
+def _protected_tail(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> tuple[int, int]:
     """Return the last model call, and the last token of the log, that lie before the protected tail."""
     return (
         transcript.messages.steps - policy.fold_after_steps,
-        transcript.messages.total_tokens - policy.protect_tokens,
+        min(
+            transcript.messages.total_tokens - policy.protect_tokens,
+            transcript.messages.tokens_before(whole_from(transcript, policy, gauge)),
+        ),
     )
 
 
@@ -228,13 +234,19 @@ def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
 
 
 def due_condensation(
-    transcript: Transcript, policy: ContextPolicy, window_size: int, edges: Sequence[int] = ()
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, edges: Sequence[int] = ()
 ) -> FoldPlan | None:
-    """Return the older notes to condense into one, once all notes outgrow their share of the window."""
+    """Return the older notes to condense into one, once all notes outgrow their share of the window.
+
+    Never those with words of the newest complete turn, which stay as they are.
+    """
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
     notes = _notes_and_user_messages(transcript)
-    cap, tokens = policy.condense_at * window_size, [transcript.window.entry_tokens(entry) for entry in notes]
+    cap, tokens = (
+        policy.condense_at * gauge.window,
+        [transcript.window.entry_tokens(entry) for entry in notes],
+    )
     if sum(tokens) <= cap:
         return None
     kept_tokens, count = 0, len(notes)
@@ -247,8 +259,8 @@ def due_condensation(
         for note in notes[:count]
         if isinstance(note, SummaryBlock) and not _is_inside(note.upto, stay)
     }
-    segments = _segments(transcript, policy, old, edges)
-    plans = [_condensation(transcript, policy, segment, window_size) for segment in segments]
+    segments = _segments(transcript, policy, gauge, old, edges)
+    plans = [_condensation(transcript, policy, segment, gauge.window) for segment in segments]
     best = max(plans, key=lambda plan: plan.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
 
@@ -279,20 +291,29 @@ def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
 
 
 def _segments(
-    transcript: Transcript, policy: ContextPolicy, old: set[int], edges: Sequence[int]
+    transcript: Transcript,
+    policy: ContextPolicy,
+    gauge: UsageGauge,
+    old: set[int],
+    edges: Sequence[int],
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
-    spared = _places_in_work(transcript, policy)
+    spared, first_kept = _places_in_work(transcript, policy), whole_from(transcript, policy, gauge)
+    turn = transcript.complete_turn
+    turn_first, turn_end = transcript.messages.first_seq(turn), transcript.messages.first_seq(turn + 1)
     edges = (*edges, *edges_of(transcript.window.covers))
     segments: list[list[LogItem | SummaryBlock]] = [[]]
     for entry in transcript.window.entries():
         if isinstance(entry, PinnedCopy | AddedInstructions):
             continue
-        is_old = isinstance(entry, SummaryBlock) and entry.seq in old
+        is_of_turn = entry.upto >= turn_first and entry.after < turn_end - 1
+        is_old = isinstance(entry, SummaryBlock) and entry.seq in old and not is_of_turn
         if not is_old and (
             isinstance(entry, SummaryBlock)
+            or is_of_turn
             or entry.seq == newest
+            or entry.seq >= first_kept
             or _place(entry) in spared
             or _is_inside(entry.seq, stay)
         ):

@@ -57,7 +57,7 @@ _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its nam
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
-    r"\s*(?:user(?: e\d+)?:|e\d+:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
+    r"\s*(?:user(?: e\d+)?:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
     r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
     re.IGNORECASE,

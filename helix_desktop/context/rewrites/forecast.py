@@ -14,6 +14,7 @@ from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.planner import NO_COMPACTION, CompactionOutlook
 from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolCall
@@ -89,7 +90,7 @@ class AverageCall(msgspec.Struct, frozen=True):
         return AverageCall(ceil(answer * factor), ceil(outputs * factor), round(markers * factor))
 
 
-def make_forecast(transcript: Transcript, policy: ContextPolicy, window_size: int, room: int) -> Forecast:
+def make_forecast(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, room: int) -> Forecast:
     """Return what falls due next in a window of `window_size` tokens.
 
     `room` is what the session can grow until it is summarized, by our count. Slow in a full window:
@@ -98,11 +99,11 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy, window_size: in
     if not (policy.enabled and transcript.messages.items) or transcript.on_hold:
         return NOTHING_DUE
     average = average_call(transcript)
-    ready = sweep.sweep_with_rewrite(transcript, policy)
+    ready = sweep.sweep_with_rewrite(transcript, policy, gauge)
     calls = min(MAX_CALLS, max(0, room) // max(1, average.answer + average.outputs))
     return Forecast(
         ready.saved if ready is not None else 0,
-        _next_rewrite(transcript, policy, window_size, average, calls),
+        _next_rewrite(transcript, policy, gauge, average, calls),
         calls,
         observation.unobserved_tokens(transcript),
         transcript.observation_failures,
@@ -129,17 +130,16 @@ def average_call(transcript: Transcript) -> AverageCall:
 
 
 def _next_rewrite(
-    transcript: Transcript, policy: ContextPolicy, window_size: int, average: AverageCall, max_calls: int
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, average: AverageCall, max_calls: int
 ) -> NextRewrite | None:
     ahead = transcript.fork()
     for calls in range(max_calls + 1):
-        ready = sweep.sweep_with_rewrite(ahead, policy)
-        sweeps = ready is not None and planner.sweep_pays_off(
-            ahead, policy, ready, window_size, is_cold=False
-        )
-        folds = fold.due_folds(ahead, policy, window_size, ready, ready.masked[0] if ready and sweeps else 0)
+        grown = ahead.window.tokens[0] - transcript.window.tokens[0]
+        later = msgspec.structs.replace(gauge, used=gauge.used + round(grown * gauge.ratio))
+        ready = sweep.sweep_with_rewrite(ahead, policy, later)
+        sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, later, is_cold=False)
+        folds = fold.due_folds(ahead, policy, later, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
-            grown = ahead.window.tokens[0] - transcript.window.tokens[0]
             return msgspec.structs.replace(_as_rewrite(ahead, policy, folds, ready, calls), grown=grown)
         add_call(ahead, average)
     return None

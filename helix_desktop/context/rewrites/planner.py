@@ -65,21 +65,19 @@ NO_COMPACTION = CompactionOutlook("off")
 
 
 def sweep_due(
-    transcript: Transcript, policy: ContextPolicy, window_size: int, is_cold: bool = False
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, is_cold: bool = False
 ) -> SweepPlan | None:
     """Return the sweep that pays off now, if any; with a cold provider cache a small one does too."""
-    ride = sweep.sweep_with_rewrite(transcript, policy)
-    return (
-        ride if ride is not None and sweep_pays_off(transcript, policy, ride, window_size, is_cold) else None
-    )
+    ride = sweep.sweep_with_rewrite(transcript, policy, gauge)
+    return ride if ride is not None and sweep_pays_off(transcript, policy, ride, gauge, is_cold) else None
 
 
 def sweep_pays_off(
-    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window_size: int, is_cold: bool
+    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gauge: UsageGauge, is_cold: bool
 ) -> bool:
     """Return True if sweeping all candidates pays off now without another rewrite to share the cost."""
     small = is_cold and plan.saved >= policy.sweep_min // 4
-    return small or sweep.pays_off(transcript, policy, plan, window_size)
+    return small or sweep.pays_off(transcript, policy, plan, gauge)
 
 
 def sweep_now(
@@ -92,7 +90,7 @@ def sweep_now(
 
     What is superseded goes first, what the running turn works on last; else the oldest.
     """
-    candidates = sweep.sweep_candidates(transcript, policy, protected_steps)
+    candidates = sweep.closed_candidates(transcript, policy, protected_steps)
     candidates.sort(
         key=lambda candidate: (
             candidate.seq in transcript.in_work,

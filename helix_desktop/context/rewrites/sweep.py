@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 
 _IN_WORK_FACTOR = 2
@@ -80,8 +81,20 @@ class SweepCandidate(msgspec.Struct, frozen=True):
     waited_steps: int
 
 
+def whole_from(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> int:
+    """Return the event from which on outputs and arguments stay, but for superseded ones.
+
+    While the context is below `previous_turn_share` of the window, as the gauge says, it is the first of the
+    newest complete turn; else it lies behind the newest event. No sweep or fold that the policy makes goes
+    beyond it.
+    """
+    if policy.previous_turn_share and gauge.used < policy.previous_turn_share * gauge.window:
+        return transcript.messages.first_seq(transcript.complete_turn)
+    return transcript.last_seq + 1
+
+
 def sweep_candidates(
-    transcript: Transcript, policy: ContextPolicy, protected_steps: int | None = None
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
 ) -> list[SweepCandidate]:
     """Return the outputs and arguments that may become markers now, oldest first.
 
@@ -89,29 +102,67 @@ def sweep_candidates(
     first, at least two calls; arguments have their own number of steps. What is superseded is not protected
     but by these two calls. What the running turn works on is protected twice as long: by age alone the newest
     of it, up to twice `protect_tokens` together, 3,000 at least; a file also `fold_after_steps` calls from
-    each edit on. With `protected_steps`, only so many model calls are. Never candidates: what the user
-    pinned, the newest copy of often recalled content, and user messages, whose images have a rung of their
-    own. Masked is a state: a marker is never a candidate again (invariant 5).
+    each edit on. Of the last two turns only what is superseded is a candidate in a small context; see
+    `whole_from`. Never candidates: what the user pinned, the newest copy of often recalled content, and user
+    messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate again
+    (invariant 5).
     """
     candidates = []
-    in_work = WorkingSet.of(transcript, policy)
-    min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
-    min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - min_steps
+    in_work, steps = WorkingSet.of(transcript, policy), transcript.messages.steps
+    first_kept, oldest_protected = whole_from(transcript, policy, gauge), None
+    for item, saving in _maskable_items(transcript, policy, MIN_PROTECTED_STEPS):
+        is_in_work = item.seq in in_work.seqs
+        is_superseded = not is_in_work and item.seq in transcript.superseded
+        if not is_superseded and (
+            item.seq >= first_kept or _leaves_after(item, oldest_protected, transcript, policy)
+        ):
+            continue
+        since = _eligible_since(item, transcript, policy, in_work)
+        if since is not None and since <= steps:
+            candidates.append(SweepCandidate(item.seq, saving, steps - since))
+        elif since is not None and not is_in_work:
+            oldest_protected = oldest_protected or item
+    return candidates
+
+
+def _leaves_after(
+    item: LogItem, oldest: LogItem | None, transcript: Transcript, policy: ContextPolicy
+) -> bool:
+    """Return True if a message of the last two turns stays until the `oldest` protected one has left.
+
+    A kind that is protected for longer must not outlast newer ones: older turns leave first, then the newest
+    complete one, oldest step first, then the running one.
+    """
+    if oldest is None or not policy.previous_turn_share or item.turn < transcript.complete_turn:
+        return False
+    return oldest.turn < item.turn or (item.turn == transcript.complete_turn and oldest.step < item.step)
+
+
+def closed_candidates(
+    transcript: Transcript, policy: ContextPolicy, protected_steps: int
+) -> list[SweepCandidate]:
+    """Return what may become markers where only the newest model calls are protected, oldest first.
+
+    Never what has no answer yet.
+    """
+    steps = transcript.messages.steps
+    return [
+        SweepCandidate(item.seq, saving, steps - item.step)
+        for item, saving in _maskable_items(transcript, policy, protected_steps)
+        if not (transcript.open_calls and isinstance(item.event, AssistantSpoke) and item.step == steps)
+    ]
+
+
+def _maskable_items(
+    transcript: Transcript, policy: ContextPolicy, protected_steps: int
+) -> Iterator[tuple[LogItem, int]]:
+    """Yield what markers save enough tokens of, with these; nothing of the newest steps, nothing pinned."""
+    min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - protected_steps
     pinned = transcript.rewrites.pinned
     for item in transcript.window.maskable_items:
-        if item.step > last_step:
-            continue
-        saving = transcript.window.masking_savings(item)
-        if saving < min_saving or item.seq in pinned:
-            continue
-        since = (
-            _eligible_since(item, transcript, policy, in_work)
-            if protected_steps is None
-            else _closed_since(item, transcript)
-        )
-        if since is not None and since <= transcript.messages.steps:
-            candidates.append(SweepCandidate(item.seq, saving, transcript.messages.steps - since))
-    return candidates
+        saving = transcript.window.masking_savings(item) if item.step <= last_step else 0
+        if saving >= min_saving and item.seq not in pinned:
+            yield item, saving
 
 
 def image_messages(transcript: Transcript) -> tuple[int, ...]:
@@ -122,11 +173,6 @@ def image_messages(transcript: Transcript) -> tuple[int, ...]:
         if isinstance(item, LogItem) and isinstance(item.event, UserSpoke)
     )
     return tuple(item.seq for item in user_items if transcript.window.masking_savings(item) > 0)
-
-
-def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
-    is_open = isinstance(item.event, AssistantSpoke) and item.step == transcript.messages.steps
-    return None if is_open and transcript.open_calls else item.step
 
 
 def _eligible_since(
@@ -172,7 +218,7 @@ def _is_recalled_often(item: LogItem, transcript: Transcript, policy: ContextPol
     )
 
 
-def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPlan | None:
+def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> SweepPlan | None:
     """Return a sweep of all candidates: sharing another rewrite of the same request, it costs nothing extra.
 
     What the user took back is exempt.
@@ -181,7 +227,7 @@ def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPl
         return None
     candidates = [
         candidate
-        for candidate in sweep_candidates(transcript, policy)
+        for candidate in sweep_candidates(transcript, policy, gauge)
         if candidate.seq not in transcript.sweep_exempt
     ]
     if not candidates:
@@ -190,8 +236,8 @@ def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPl
     return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, _waiting_cost(candidates))
 
 
-def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window_size: int) -> bool:
-    """Return True if sweeping all candidates pays off now on its own in a window of so many tokens."""
+def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gauge: UsageGauge) -> bool:
+    """Return True if sweeping all candidates pays off now on its own."""
     if policy.sweep == "at once":
         return True
     if policy.sweep == "fixed":
@@ -201,7 +247,7 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, win
     if saved < policy.sweep_min:
         return False
     resent = transcript.window.tokens_from(plan.masked[0]) - saved
-    price = rewrite_price(transcript.window.tokens[0], window_size) * resent
+    price = rewrite_price(transcript.window.tokens[0], gauge.window) * resent
     price += CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
 

@@ -336,7 +336,7 @@ def _cut_middle(text: str, max_chars: int) -> str:
 
 def newest_turn_words(transcript: Transcript, upto: int, max_tokens: int) -> tuple[int, ...]:
     """Return the agent's messages of the newest complete turn up to `upto`, the newest in `max_tokens`."""
-    turn = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
+    turn = transcript.complete_turn
     seqs: list[int] = []
     for item in reversed(transcript.messages.items[: transcript.messages.position(upto)]):
         if item.turn < turn:

@@ -388,11 +388,11 @@ class _NamedIn:
             return False
         words, negates = _words(sentence), bool(_NEGATION.search(sentence))
         there = words.intersection(chain.from_iterable(self._lines[place][0] for place in citing))
-        named = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
+        names_there = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
         return (
             len(there) >= _CITING_WORDS * len(words)
             and len(words) > 1
-            and _names_and_figures(sentence) <= named
+            and _names_and_figures(sentence) <= names_there
             and negates == any(self._lines[place][1] for place in citing)
         )
 

@@ -178,7 +178,7 @@ class ChatAssembler:
             raw = _merge_deltas(call.deltas)
             raw.pop("index", None)
             function = {
-                **raw.get("function", {}),
+                **get_object(raw, "function"),
                 "name": call.name or UNNAMED_CALL,
                 "arguments": call.arguments() or "{}",
             }

@@ -126,10 +126,12 @@ class _Batch:
         self.first: int | None = None  # total tokens before the first ready message
         self.rent = 0.0
 
-    def advance(self, messages: Sequence[_Message], count: int, step: int, gains: Sequence[int]) -> None:
-        """Add the messages that are old enough by model call `step`."""
+    def advance(
+        self, messages: Sequence[_Message], count: int, end: int, step: int, gains: Sequence[int]
+    ) -> None:
+        """Add those of the first `end` of `count` messages that are old enough by model call `step`."""
         total = messages[count - 1].total if count else 0
-        while self.position < count:
+        while self.position < end:
             message = messages[self.position]
             is_old, is_far = message.step <= step - self._steps, total - message.total >= self._tokens
             is_either = (is_old or is_far) and message.step <= step - self._least_steps
@@ -170,7 +172,8 @@ class _Approximation:
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
         self._window, self._ratio = self._fixed_tokens, facts.ratio
         self._count = 0  # messages so far
-        self._covered = self._masked_upto = self._turn_start = self._notes = self._observed = 0
+        self._covered = self._masked_upto = self._notes = self._observed = 0
+        self._turn_start = self._previous_turn_start = 0  # messages before the running turn, the one before
         self._handed_over_at = 0
         self._summary = 0  # tokens of the handover, or the observations, before the notes
         self._points: list[WindowPoint] = []
@@ -184,7 +187,7 @@ class _Approximation:
             self._count = count
             if ratio is None:
                 self._observe()
-                self._turn_start = count
+                self._previous_turn_start, self._turn_start = self._turn_start, count
                 continue
             shared, self._ratio = float(self._window), ratio or facts.ratio
             if self._policy.enabled:
@@ -228,11 +231,13 @@ class _Approximation:
         policy, messages, count = self._policy, self._messages, self._count
         step = messages[count - 1].step if count else 0
         sweeps, folds = self._sweeps, self._folds
-        sweeps.advance(messages, count, step, self._savings)
+        is_small = self._window < policy.previous_turn_share * self._room
+        end = self._previous_turn_start if is_small else count
+        sweeps.advance(messages, count, end, step, self._savings)
         before, total = self._window, self._total(count)
         shared = float(before)
         if policy.fold_after_steps:
-            folds.advance(messages, count, step, self._gains)
+            folds.advance(messages, count, end, step, self._gains)
             names = names_line_tokens(policy, folds.gain)
             price = self._price * (folds.behind(total) + names - sweeps.gain)
             price += CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)

@@ -11,8 +11,8 @@ from helix_desktop.replay.policy.traced_number import TracedNumber
 _FIELDS = frozenset(ContextPolicy.__struct_fields__)
 THRESHOLDS = frozenset({
     "intake_above", "preview_above", "sweep_min", "sweep_max", "sweep_fixed", "protect_recalls",
-    "cache_ttl_s", "fold_least", "condense_at", "observe_at", "observe_place_at", "reflect_at", "handover_at",
-    "handover_cooldown_s", "handover_least_gain", "panic_at",
+    "previous_turn_share", "cache_ttl_s", "fold_least", "condense_at", "observe_at", "observe_place_at",
+    "reflect_at", "handover_at", "handover_cooldown_s", "handover_least_gain", "panic_at",
 })  # fmt: skip
 """Fields that others are compared with: most of a session is far from them."""
 

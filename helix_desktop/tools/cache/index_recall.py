@@ -123,9 +123,9 @@ class IndexRecall:
         should_continue: Callable[[], bool],
     ) -> str:
         """Return where else in the calling session a pattern is, of which an index has few lines."""
-        seen = {entry.seq for entry in covered.entries}
+        covered_seqs = {entry.seq for entry in covered.entries}
         everything = await asyncio.to_thread(session_entries, session)
-        others = [entry for entry in without_questions(everything.entries) if entry.seq not in seen]
+        others = [entry for entry in without_questions(everything.entries) if entry.seq not in covered_seqs]
         searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, ALL_LINES)
         found = await searcher.search(others, args.pattern, 0)
         count = sum(hit.count or 1 for hit in found.hits)

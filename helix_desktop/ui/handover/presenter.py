@@ -109,18 +109,20 @@ class HandoverPresenter:
 
     async def _show_kept_draft(self, upto: int) -> None:
         """Show the draft that the user left before, unless they chose another range or focus now."""
-        kept = self._handovers.kept_draft(self._repeated_seq, self._start_session is not None)
-        if kept is None:
+        left_draft = self._handovers.kept_draft(self._repeated_seq, self._start_session is not None)
+        if left_draft is None:
             return
-        kept_upto = WHOLE_CONVERSATION if kept.is_whole else kept.draft.cut.upto
-        focus, own_focus = kept.draft.event.focus, self.dialog.focus_input.text().strip()
+        kept_upto = WHOLE_CONVERSATION if left_draft.is_whole else left_draft.draft.cut.upto
+        focus, own_focus = left_draft.draft.event.focus, self.dialog.focus_input.text().strip()
         is_other = own_focus not in ("", focus) or (upto and self.dialog.range_box.currentData() != kept_upto)
         if is_other or self.dialog.range_box.findData(kept_upto) < 0:
             return
-        self._draft, self._is_whole = kept.draft, kept.is_whole
-        parts = await self._scope_of(kept_upto).parts_as_sent(kept.draft)
-        row = draft_row(kept.draft, parts, self._conversation.session.transcript, self._ratio, self._is_whole)
-        self.dialog.show_kept_draft(row, kept_upto, kept.text, focus)
+        self._draft, self._is_whole = left_draft.draft, left_draft.is_whole
+        parts = await self._scope_of(kept_upto).parts_as_sent(left_draft.draft)
+        row = draft_row(
+            left_draft.draft, parts, self._conversation.session.transcript, self._ratio, self._is_whole
+        )
+        self.dialog.show_kept_draft(row, kept_upto, left_draft.text, focus)
 
     @property
     def _ratio(self) -> float:

@@ -224,10 +224,11 @@ def policy_sections() -> tuple[GuideSection, ...]:
             tr("In plain words"),
             (
                 tr(
-                    "The default policy keeps the newest steps word for word: at most {steps} steps and "
+                    "Below {whole} of the context window, the default policy keeps the running turn and the "
+                    "one before it whole. Above that it keeps the newest steps: at most {steps} steps and "
                     "{tokens} tokens. It caches older outputs in batches when that saves more than it "
-                    "costs, replaces old steps with short notes, and compacts at {share} of the context "
-                    "window.",
+                    "costs, replaces old steps with short notes, and compacts at {share}.",
+                    whole=format_whole_percent(policy.previous_turn_share),
                     steps=policy.protect_steps,
                     tokens=format_integer(policy.protect_tokens),
                     share=format_whole_percent(policy.handover_at),

@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.fallback_rate import fallback_rate
-from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import (
@@ -188,25 +185,6 @@ async def test_a_server_that_refuses_all_summaries_is_said_and_counted(tmp_path:
         assert all("no summaries here" in handover.fallback for handover in made)
         assert fallback_rate(rig.conversation.session.log).fallbacks >= len(made)
         await rig.assert_consistent()
-
-
-async def test_a_budget_stops_the_background_work_and_says_so(tmp_path: Path) -> None:
-    """What it has no room for isn't started, and a warning says why.
-
-    Without checkpoints: one that was written within the budget would be put in place, at no cost.
-    """
-    assistant = Assistant(steps=2, files=20)
-    policy = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=0)
-    async with loop_rig(tmp_path, assistant, policy, window=LARGE) as rig:
-        write_files(rig.root, lines=330)
-        await rig.conversation.budget.set_limit(Budget(tokens=100_000))
-        await rig.conversation.run(ask(0))
-        await rig.conversation.wait_for_background_work()
-        (warning,) = rig.updates_of(ErrorRaised)
-        assert warning.is_warning
-        assert warning.what == "The conversation wasn't compacted."
-        assert "budget" in warning.why
-        assert assistant.prompts == rig.events(HandoverMade) == []
 
 
 async def test_a_run_without_a_budget_is_compacted_by_the_model(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ def test_every_field_of_the_policy_is_in_its_form() -> None:
     assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
     titles = [group.title for group in POLICY.groups]
     assert titles == [
-        "General", "Cached outputs", "Cached arguments", "Noted steps", "Large outputs", "Noted facts",
-        "Compaction", "Overflow", "Session budget",
+        "General", "Previous turn", "Cached outputs", "Cached arguments", "Noted steps", "Large outputs",
+        "Noted facts", "Compaction", "Overflow", "Session budget",
     ]  # fmt: skip
     for field in POLICY.fields:
         assert " " in field.label, field.key

@@ -173,8 +173,8 @@ def test_a_file_that_would_never_end_is_not_waited_for(file: Path, kind: str) ->
     settings, error = settings_file.load()
     assert settings == Settings()
     assert isinstance(error, SettingsUnreadable)
-    assert error.why == "It is no regular file."
-    assert error.fix == "It is no file: move it away, then start Helix Desktop again."
+    assert error.why == "Not a regular file."
+    assert error.fix == "Move it away: only a file is read here. Then start Helix Desktop again."
     with pytest.raises(HelixError, match="start Helix Desktop again"):
         asyncio.run(settings_file.save(SETTINGS))
     assert not file.is_file(), "what stands there is not replaced"

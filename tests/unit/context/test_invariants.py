@@ -267,7 +267,7 @@ def check_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) ->
         if transcript.recall_counts[digest] >= simulator.policy.protect_recalls > 0
     }
     eager = msgspec.structs.replace(simulator.policy, sweep="at once")
-    due_sweep = planner.sweep_due(transcript, eager, REFERENCE_WINDOW)
+    due_sweep = planner.sweep_due(transcript, eager, simulator.gauge(REFERENCE_WINDOW))
     assert not often & set(due_sweep.masked if due_sweep else ())
     texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
@@ -286,7 +286,7 @@ def check_the_tail_is_protected(simulator: SessionSimulator) -> None:
     What is superseded has only the two newest calls as its tail.
     """
     policy, transcript = simulator.policy, simulator.transcript
-    for candidate in sweep.sweep_candidates(transcript, policy):
+    for candidate in sweep.sweep_candidates(transcript, policy, simulator.gauge()):
         item = transcript.messages.item(candidate.seq)
         assert item is not None
         assert candidate.seq not in transcript.window.masked
@@ -314,7 +314,9 @@ def test_5_an_undone_sweep_stays_undone(simulator: SessionSimulator) -> None:
     ]
     restored = {seq for sweep_seq in undone for seq in simulator.transcript.rewrites.sweeps[sweep_seq].masked}
     due_sweep = planner.sweep_due(
-        simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once"), REFERENCE_WINDOW
+        simulator.transcript,
+        msgspec.structs.replace(simulator.policy, sweep="at once"),
+        simulator.gauge(REFERENCE_WINDOW),
     )
     assert not restored & set(due_sweep.masked if due_sweep else ())
 
@@ -440,7 +442,7 @@ def test_invariants_of_any_history(simulator: SessionSimulator) -> None:
 def test_off_changes_nothing(simulator: SessionSimulator) -> None:
     """With the policy off nothing is ever due."""
     off_policy = msgspec.structs.replace(simulator.policy, enabled=False, sweep="at once")
-    assert planner.sweep_due(simulator.transcript, off_policy, REFERENCE_WINDOW) is None
+    assert planner.sweep_due(simulator.transcript, off_policy, simulator.gauge(REFERENCE_WINDOW)) is None
 
 
 def test_an_event_must_follow_the_last() -> None:

@@ -21,6 +21,7 @@ def policy_form(
     """Return the form of a workspace's policy; `restorable` counts stored changes by profile."""
     groups = (
         _general(policy),
+        _previous_turn(policy),
         _cached_outputs(policy),
         _cached_arguments(policy),
         _noted_steps(policy),
@@ -114,6 +115,17 @@ def _general(policy: ContextPolicy) -> PolicyGroup:
         _field(policy, "enabled", tr("Manage the context"), "", note),
         _field(policy, "subagent_profile", tr("Profile for subagents"), "", subagents,
                choices=(("same", tr("Same as this workspace")), *profiles)),
+    ))  # fmt: skip
+
+
+def _previous_turn(policy: ContextPolicy) -> PolicyGroup:
+    lead = tr(
+        "While the context is small, outputs and arguments of the running turn and of the one before it stay "
+        "whole, unless they are outdated. Above the limit, older turns are cached and noted first."
+    )
+    note = tr("What you and the agent wrote in the previous turn always stays. 0 turns this off.")
+    return PolicyGroup(tr("Previous turn"), lead, (
+        _share(policy, "previous_turn_share", tr("Keep the previous turn whole below"), note, maximum=0.8),
     ))  # fmt: skip
 
 

@@ -29,7 +29,12 @@ from tests.support.scripted_model import (
 )
 
 AT_ONCE = msgspec.structs.replace(
-    PROFILES["classic"], sweep="at once", protect_steps=2, protect_tokens=0, anchor_tokens=0
+    PROFILES["classic"],
+    sweep="at once",
+    protect_steps=2,
+    protect_tokens=0,
+    anchor_tokens=0,
+    previous_turn_share=0.0,
 )
 BATCHES = msgspec.structs.replace(AT_ONCE, sweep="fixed", sweep_fixed=10**6, sweep_min=4)
 

@@ -43,7 +43,8 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
     )
     assert len(rig.events(HandoverMade)) == 1
     assert (
-        make_forecast(reopened.session.transcript, EAGER, REFERENCE_WINDOW, REFERENCE_WINDOW) == NOTHING_DUE
+        make_forecast(reopened.session.transcript, EAGER, reopened.window.measure()[1], REFERENCE_WINDOW)
+        == NOTHING_DUE
     )
 
     await reopened.run("words " * 300)

@@ -243,7 +243,11 @@ def test_folding_waits_for_a_policy_that_folds() -> None:
     """Without folds nothing is ever due, however old."""
     simulator = build_history(40, size=2_000, policy=PROFILES["classic"])
     due = {
-        name: bool(fold.due_folds(simulator.transcript, PROFILES[name], REFERENCE_WINDOW, is_cold=True))
+        name: bool(
+            fold.due_folds(
+                simulator.transcript, PROFILES[name], simulator.gauge(REFERENCE_WINDOW), is_cold=True
+            )
+        )
         for name in ("classic", "balanced")
     }
     assert due == {"classic": False, "balanced": True}

@@ -199,7 +199,9 @@ def exclude_output(simulator: SessionSimulator, seq: int) -> str:
 
 def test_no_line_names_what_only_an_excluded_output_said() -> None:
     """A line that was sent before keeps it until its part is rewritten, and the row says so."""
-    policy = msgspec.structs.replace(PROFILES["balanced"], sweep_min=500, fold_least=500, observe_at=0.0)
+    policy = msgspec.structs.replace(
+        PROFILES["balanced"], sweep_min=500, fold_least=500, observe_at=0.0, previous_turn_share=0.0
+    )
     simulator = SessionSimulator(policy, ModelInfo("test", "large", window=100_000, reserve=200))
     simulator.send_message("Look at all modules.")
     seqs = [read_module(simulator, number) for number in range(2)]

@@ -215,7 +215,10 @@ def test_the_newest_user_message_splits_what_truncation_omits() -> None:
     assert unreachable_content(simulator) == []
     assert (
         fold.due_folds(
-            simulator.transcript, session_rewrites.eager_policy(POLICY), REFERENCE_WINDOW, is_cold=True
+            simulator.transcript,
+            session_rewrites.eager_policy(POLICY),
+            simulator.gauge(REFERENCE_WINDOW),
+            is_cold=True,
         )
         == []
     )

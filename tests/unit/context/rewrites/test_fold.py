@@ -17,6 +17,7 @@ from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPoli
 from helix_desktop.context.rewrites import fold, fold_note, planner
 from helix_desktop.context.rewrites.note_parts import note_parts
 from helix_desktop.context.rewrites.sweep import names_line_tokens
+from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.replay import Replayer
@@ -43,7 +44,7 @@ def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_c
     policy = session_rewrites.eager_policy(simulator.policy)
     visible = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     newest = max(item.seq for item in transcript.messages.items if isinstance(item.event, UserSpoke))
-    for candidate in fold.due_folds(transcript, policy, REFERENCE_WINDOW, is_cold=is_cold):
+    for candidate in fold.due_folds(transcript, policy, simulator.gauge(REFERENCE_WINDOW), is_cold=is_cold):
         items = steps_in(transcript, candidate.after, candidate.upto)
         assert {item.seq for item in items} <= visible - {newest}
         assert all(item.step <= transcript.messages.steps - policy.fold_after_steps for item in items)
@@ -57,7 +58,9 @@ def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_c
 def check_the_policy_s_minimum_gain_is_respected(simulator: SessionSimulator) -> None:
     """A due fold frees at least the policy's minimum; a cold provider cache needs a quarter of it."""
     for is_cold, min_gain in ((False, simulator.policy.fold_least), (True, simulator.policy.fold_least // 4)):
-        due_folds = fold.due_folds(simulator.transcript, simulator.policy, REFERENCE_WINDOW, is_cold=is_cold)
+        due_folds = fold.due_folds(
+            simulator.transcript, simulator.policy, simulator.gauge(REFERENCE_WINDOW), is_cold=is_cold
+        )
         assert not due_folds or sum(due_fold.gain for due_fold in due_folds) >= min_gain
 
 
@@ -79,13 +82,14 @@ def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
             replayer.feed(message)
             if turn_ends:
                 replayer.end_turn()
-        log = replayer.session.log
+        log, (_, frame, _) = replayer.session.log, replayer.settings()
     transcript = Transcript()
     expected: dict[tuple[int, int], int] = {}
     for before, recorded in pairwise(log):
         transcript.apply(before)
         if isinstance(recorded.event, FoldMade) and not isinstance(before.event, FoldMade):
-            for plan in fold.due_folds(transcript, BALANCED, REFERENCE_WINDOW, is_cold=True):
+            gauge = measure_next_request(transcript, BALANCED, frame)
+            for plan in fold.due_folds(transcript, BALANCED, gauge, is_cold=True):
                 expected[plan.after, plan.upto] = plan.gain - names_line_tokens(BALANCED, plan.gain)
     freed = {
         (event.after, event.upto): event.saved
@@ -112,8 +116,9 @@ def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
     simulator = build_history(37, size=1_000, policy=msgspec.structs.replace(BALANCED, enabled=False))
     pressed = simulator.transcript.window.tokens[0] * 3
     for window, pays_off in ((pressed, True), (100 * pressed, False)):
-        assert bool(fold.due_folds(simulator.transcript, small, window)) is pays_off
-        assert (planner.sweep_due(simulator.transcript, small, window) is not None) is pays_off
+        gauge = simulator.gauge(window)
+        assert bool(fold.due_folds(simulator.transcript, small, gauge)) is pays_off
+        assert (planner.sweep_due(simulator.transcript, small, gauge) is not None) is pays_off
 
 
 def is_folded(simulator: SessionSimulator, seq: int) -> bool:

@@ -21,7 +21,7 @@ _OFF_BY = 2  # model calls that a forecast of a few calls ahead may be wrong
 
 
 def _forecast(simulator: SessionSimulator, policy: ContextPolicy, room: int = REFERENCE_WINDOW) -> Forecast:
-    return make_forecast(simulator.transcript, policy, simulator.frame.info.window, room)
+    return make_forecast(simulator.transcript, policy, simulator.gauge(), room)
 
 
 def play(policy: ContextPolicy, steps: int, size: int) -> tuple[list[Forecast], list[tuple[int, bool]]]:

@@ -91,7 +91,7 @@ def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
     masked = [item.step for item in transcript.messages.items if item.seq in transcript.window.masked]
     candidates = [
         item.step
-        for candidate in sweep.sweep_candidates(transcript, policy)
+        for candidate in sweep.sweep_candidates(transcript, policy, simulator.gauge())
         if (item := transcript.messages.item(candidate.seq))
     ]
     assert max(masked + candidates) == transcript.messages.steps - 2
@@ -116,12 +116,13 @@ def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
 
 def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all outputs that are ready except undone ones; what never ran is never ready."""
-    candidates = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy)}
-    due_sweep = planner.sweep_due(simulator.transcript, policy, REFERENCE_WINDOW)
+    gauge = simulator.gauge(REFERENCE_WINDOW)
+    candidates = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy, gauge)}
+    due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
     assert set(due_sweep.masked if due_sweep else ()) <= candidates
     if policy.enabled:
         at_once = planner.sweep_due(
-            simulator.transcript, msgspec.structs.replace(policy, sweep="at once"), REFERENCE_WINDOW
+            simulator.transcript, msgspec.structs.replace(policy, sweep="at once"), gauge
         )
         assert set(at_once.masked if at_once else ()) == candidates - simulator.transcript.sweep_exempt
     for seq in candidates:

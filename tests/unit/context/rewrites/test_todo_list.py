@@ -107,7 +107,9 @@ def test_a_newer_list_takes_its_place_in_later_notes() -> None:
 def test_a_long_list_is_no_marker_while_something_is_left_to_do() -> None:
     """Its arguments leave once a newer list has taken its place."""
     items = tuple(TodoItem(f"Step {number} of many, in some more words") for number in range(40))
-    policy = msgspec.structs.replace(PROFILES["balanced"], fold_after_steps=0, sweep="at once")
+    policy = msgspec.structs.replace(
+        PROFILES["balanced"], fold_after_steps=0, sweep="at once", previous_turn_share=0.0
+    )
     with working(policy) as work:
         work.plan(items)
         work.read_files(12)

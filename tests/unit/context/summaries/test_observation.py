@@ -287,8 +287,9 @@ def test_no_fold_crosses_a_boundary() -> None:
     simulator = conversation_with(8)
     items = simulator.transcript.messages.items
     edge = max(item.seq for item in items if item.turn < 4)
-    plain = fold.due_folds(simulator.transcript, policy, REFERENCE_WINDOW, is_cold=True)
-    split = fold.due_folds(simulator.transcript, policy, REFERENCE_WINDOW, is_cold=True, edges=(edge,))
+    gauge = simulator.gauge(REFERENCE_WINDOW)
+    plain = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True)
+    split = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True, edges=(edge,))
     assert any(fold.after < edge < fold.upto for fold in plain)
     assert not any(fold.after < edge < fold.upto for fold in split)
     assert {fold.upto for fold in split} >= {edge}

@@ -306,7 +306,10 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
 
 @pytest.mark.parametrize("name", ["plain", "classic", "balanced", "lean"])
 def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
-    """Plain caches outputs by age alone, however many tokens it protects; it made a handover of them."""
+    """Plain caches outputs by age alone, however many tokens it protects; it made a handover of them.
+
+    Of the last two turns the picture keeps in a small context what the engine knows to be outdated.
+    """
     model = msgspec.structs.replace(MODEL, window=128_000)
     replay = SessionReplay(SessionFacts(model, 500), LineTokenCounter.bundled())
     with closing(Replayer("off", window=1 << 40)) as replayer:
@@ -316,7 +319,7 @@ def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
                 replayer.end_turn()
         replay.add(replayer.session.log)
     first, exact = replay.approximate(PROFILES[name]), replay.run(PROFILES[name])
-    assert first.billed == pytest.approx(exact.billed, rel=0.15)
+    assert first.billed == pytest.approx(exact.billed, rel=0.25)
     assert first.sent == pytest.approx(exact.sent, rel=0.3)
 
 

@@ -1,0 +1,333 @@
+"""What stays of the running turn and of the one before it, and what leaves first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import (
+    PROFILES,
+    ContextPolicy,
+    policy_fields,
+    policy_from,
+    policy_from_event,
+)
+from helix_desktop.context.rewrites import fold, sweep
+from helix_desktop.context.rewrites.forecast import make_forecast
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.messages import ModelInfo
+from tests.support.histories import SESSION_ACTIONS, SessionSimulator, histories, policies
+from tests.support.reachability import unreachable_content
+
+BALANCED = PROFILES["balanced"]
+INFO = ModelInfo("test", "large", window=20_000, reserve=200)
+BY_POLICY = {
+    SweepReason.BATCH,
+    SweepReason.COLD,
+    SweepReason.FOLD,
+    SweepReason.OBSERVATIONS,
+    SweepReason.HANDOVER,
+}
+# No action that folds or condenses under another policy than the session's.
+ACTIONS = (
+    *SESSION_ACTIONS,
+    "turn",
+    "work",
+    "work",
+    "hand_over",
+    "pin",
+    "undo",
+    "redo",
+    "form",
+    "observe",
+    "place",
+)
+
+
+@st.composite
+def eager_policies(draw: st.DrawFn) -> ContextPolicy:
+    """Policies under which little is needed for a rewrite, with any share."""
+    policy = draw(policies())
+    share = draw(st.sampled_from((0.05, 0.2, 0.5, 0.8)))
+    return msgspec.structs.replace(policy, previous_turn_share=share)
+
+
+def rewrites_of(simulator: SessionSimulator) -> Iterator[tuple[Transcript, UsageGauge, SweepMade | FoldMade]]:
+    """Yield each sweep and fold that the policy made, with the transcript and the gauge before it.
+
+    Folds before one request are decided together, by the gauge before the first of them.
+    """
+    transcript = Transcript()
+    gauge: UsageGauge | None = None
+    for recorded in simulator.log:
+        event = recorded.event
+        if isinstance(event, FoldMade) or (isinstance(event, SweepMade) and event.reason in BY_POLICY):
+            if gauge is None or isinstance(event, SweepMade):
+                gauge = measure_next_request(transcript, simulator.policy, simulator.frame)
+            yield transcript, gauge, event
+        else:
+            gauge = None
+        transcript.apply(recorded)
+
+
+def leaving(transcript: Transcript, event: SweepMade | FoldMade) -> list[LogItem]:
+    """Return the answers and outputs that a rewrite takes out, of those that stand in the window."""
+    items = (entry for entry in transcript.window.entries() if isinstance(entry, LogItem))
+    return [
+        item
+        for item in items
+        if not isinstance(item.event, UserSpoke)
+        and (
+            item.seq in event.masked if isinstance(event, SweepMade) else event.after < item.seq <= event.upto
+        )
+    ]
+
+
+def is_outdated(item: LogItem, transcript: Transcript) -> bool:
+    """Whether a later event superseded a message, and the running turn does not work on it."""
+    return item.seq in transcript.superseded and item.seq not in transcript.in_work
+
+
+def first_kept_turn(transcript: Transcript) -> int:
+    """Return the number of the newest complete turn."""
+    return transcript.messages.turns - (1 if transcript.turn_open else 0)
+
+
+def waits(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> bool:
+    """Whether a message is one that a sweep takes sooner or later."""
+    event, todo_list = item.event, transcript.todo_list
+    if isinstance(event, AssistantSpoke) and not policy.protect_argument_steps:
+        return False
+    recalled = event.recalled if isinstance(event, ToolAnswered) else ""
+    is_often_recalled = bool(
+        recalled and policy.protect_recalls and transcript.recall_counts[recalled] >= policy.protect_recalls
+    )
+    return not (
+        transcript.window.masking_savings(item) < max(1, policy.least_saving)
+        or item.seq in transcript.rewrites.pinned
+        or item.seq in transcript.sweep_exempt
+        or item.seq in transcript.in_work
+        or is_often_recalled
+        or (todo_list.is_open and item.seq in (todo_list.call_seq, todo_list.answer_seq))
+    )
+
+
+def check_below_the_share(transcript: Transcript, items: list[LogItem], event: SweepMade | FoldMade) -> None:
+    """Of the two turns only outdated content becomes a marker, and no step a note."""
+    of_both = [item for item in items if item.turn >= first_kept_turn(transcript)]
+    if isinstance(event, FoldMade):
+        assert of_both == []
+    assert all(is_outdated(item, transcript) for item in of_both)
+
+
+def check_the_order(
+    transcript: Transcript, policy: ContextPolicy, items: list[LogItem], masked: set[int]
+) -> None:
+    """Older turns leave before the newest complete one, that step by step, and both before the running."""
+    complete = first_kept_turn(transcript)
+    left = [
+        item
+        for item in transcript.window.maskable_items
+        if item.seq not in masked and not is_outdated(item, transcript) and waits(item, transcript, policy)
+    ]
+    for item in items:
+        if is_outdated(item, transcript) or item.turn < complete:
+            continue
+        assert all(other.turn >= item.turn for other in left)
+        if item.turn == complete:
+            assert all(other.step >= item.step for other in left)
+
+
+@given(histories(ACTIONS, eager_policies()))
+def test_what_leaves_of_two_turns_in_any_history(simulator: SessionSimulator) -> None:
+    """Whatever the policy's other numbers are; nothing is lost, and no marker is made twice."""
+    policy = simulator.policy
+    for transcript, gauge, event in rewrites_of(simulator):
+        items = leaving(transcript, event)
+        if gauge.used < policy.previous_turn_share * gauge.window:
+            check_below_the_share(transcript, items, event)
+        elif isinstance(event, SweepMade):
+            check_the_order(transcript, policy, items, set(event.masked))
+        if isinstance(event, SweepMade):
+            assert not transcript.window.masked & set(event.masked)
+    assert unreachable_content(simulator) == []
+
+
+@given(histories(ACTIONS, eager_policies()), st.floats(0.0, 0.8))
+def test_a_larger_share_keeps_more(simulator: SessionSimulator, share: float) -> None:
+    """What may leave under a share may leave under each smaller one; without one, all that is old enough."""
+    transcript, gauge = simulator.transcript, simulator.gauge()
+    smaller, larger, off = (
+        msgspec.structs.replace(simulator.policy, previous_turn_share=value)
+        for value in (min(share, 0.3), max(share, 0.3), 0.0)
+    )
+    seqs = [
+        {candidate.seq for candidate in sweep.sweep_candidates(transcript, policy, gauge)}
+        for policy in (larger, smaller, off)
+    ]
+    assert seqs[0] <= seqs[1] | set() if smaller.previous_turn_share else True
+    assert seqs[0] <= seqs[2]
+    assert seqs[1] <= seqs[2]
+    assert sweep.whole_from(transcript, larger, gauge) <= sweep.whole_from(transcript, smaller, gauge)
+
+
+def play_turn(simulator: SessionSimulator, number: int, steps: int, size: int = 2_000) -> None:
+    """Play a turn of so many steps, each with an output of `size` characters."""
+    simulator.send_message(f"Task {number}.")
+    for step in range(steps):
+        simulator.step(
+            f"Step {number}.{step}.", [simulator.tool_call(0, f'{{"path": "{number}/{step}.py"}}', "fetch")]
+        )
+        simulator.answer_call(0, (f"{number}.{step} a line of output\n" * size)[:size])
+    simulator.step(f"Done {number}.", 0)
+
+
+def whole_outputs(simulator: SessionSimulator) -> dict[int, int]:
+    """Return how many outputs of each turn stand in the window in full."""
+    transcript = simulator.transcript
+    shown = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
+    counts = dict.fromkeys(range(1, transcript.messages.turns + 1), 0)
+    for item in transcript.messages.items:
+        if isinstance(item.event, ToolAnswered) and item.seq in shown - transcript.window.masked:
+            counts[item.turn] += 1
+    return counts
+
+
+def eager(share: float) -> ContextPolicy:
+    """Balanced as it is, but for a share and batches that a short session fills."""
+    return msgspec.structs.replace(
+        BALANCED, previous_turn_share=share, sweep="at once", fold_least=500, observe_at=0.0
+    )
+
+
+def test_below_the_share_both_turns_stay_whole_and_older_ones_leave() -> None:
+    """The window holds three turns; only the first is cached and noted."""
+    simulator = SessionSimulator(eager(0.8), INFO)
+    for number in (1, 2):
+        play_turn(simulator, number, 8)
+    assert whole_outputs(simulator) == {1: 8, 2: 8}
+    play_turn(simulator, 3, 8)
+    assert simulator.gauge().share < 0.8
+    assert whole_outputs(simulator) == {1: 0, 2: 8, 3: 8}
+
+
+def test_without_a_share_only_the_newest_steps_stay() -> None:
+    """The same session as before the field existed."""
+    simulator = SessionSimulator(eager(0.0), INFO)
+    for number in (1, 2, 3):
+        play_turn(simulator, number, 8)
+    counts = whole_outputs(simulator)
+    assert counts[1] == counts[2] == 0
+    assert 0 < counts[3] < 8
+
+
+def test_above_the_share_the_running_turn_loses_its_oldest_steps_last() -> None:
+    """A long turn passes the share: first the turn before it leaves, then its own oldest steps."""
+    simulator = SessionSimulator(eager(0.3), INFO)
+    play_turn(simulator, 1, 4)
+    play_turn(simulator, 2, 4)
+    simulator.send_message("A long one.")
+    seen = []
+    for step in range(24):
+        simulator.step(f"Step {step}.", 1)
+        simulator.answer_call(0, f"{step} a line of output\n" * 90)
+        seen.append(whole_outputs(simulator))
+    assert any(counts[2] == 4 for counts in seen), "whole while there is room"
+    for counts in seen:
+        running = counts[3]
+        if running < seen.index(counts) + 1:
+            assert counts[1] == counts[2] == 0
+    assert seen[-1][2] == 0
+
+
+def test_an_outdated_read_leaves_whatever_the_share_is() -> None:
+    """The file was read again since."""
+    simulator = SessionSimulator(eager(0.8), INFO)
+    simulator.send_message("Look.")
+    call = '{"path": "src/a.py"}'
+    for _ in range(2):
+        simulator.step("Reading.", [simulator.tool_call(0, call, "read_file")])
+        simulator.answer_call(0, "import os\n" * 200)
+    for _ in range(4):
+        simulator.step("Going on.", 1)
+        simulator.answer_call(0, "fine")
+    outputs = [
+        item.seq for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
+    ]
+    assert simulator.transcript.window.masked == {outputs[0]}
+
+
+def test_the_words_of_the_newest_complete_turn_are_not_condensed() -> None:
+    """However long the notes are: its words stay as they were said, until the next turn is complete."""
+    policy = msgspec.structs.replace(
+        eager(0.05), condense_at=0.02, condense_keep=0.1, fold_least=100, ledger_tokens=0, anchor_tokens=0
+    )
+    simulator = SessionSimulator(policy, INFO)
+    for number in range(1, 6):
+        play_turn(simulator, number, 8)
+        text = "\n".join(message.text for message in simulator.window().request.messages)
+        assert all(f"Step {number}.{step}." in text for step in range(8))
+        simulator.send_message(f"And {number}?")
+        for step in range(8):
+            simulator.step(f"Next {number}.{step}.", 1)
+            simulator.answer_call(0, f"{step} a line of output\n" * 90)
+        text = "\n".join(message.text for message in simulator.window().request.messages)
+        assert all(f"Step {number}.{step}." in text for step in range(8))
+        simulator.step("Done.", 0)
+    assert any(note.how == "condense" for note in simulator.transcript.rewrites.folds.values())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
+def test_what_is_said_to_be_due_is_what_is_done(share: float) -> None:
+    """Panel and engine ask the same function: a rewrite that is due now is made with the next request."""
+    simulator = SessionSimulator(
+        msgspec.structs.replace(BALANCED, previous_turn_share=share).scaled(20_000), INFO
+    )
+    said, done = [], []
+    for number in range(4):
+        simulator.send_message(f"Task {number}.")
+        for step in range(9):
+            due = make_forecast(simulator.transcript, simulator.policy, simulator.gauge(), INFO.window)
+            said.append(due.next is not None and not due.next.calls)
+            before = len(simulator.log)
+            simulator.step(f"Step {step}.", 1)
+            done.append(
+                any(isinstance(entry.event, SweepMade | FoldMade) for entry in simulator.log[before:])
+            )
+            simulator.answer_call(0, f"{step} a line of output\n" * 90)
+        simulator.step("Done.", 0)
+    assert said == done
+    assert any(done)
+
+
+def test_a_fold_stops_before_what_stays_whole() -> None:
+    """Also with a cold provider cache, after which any fold pays off."""
+    simulator = SessionSimulator(msgspec.structs.replace(BALANCED, previous_turn_share=0.8), INFO)
+    for number in (1, 2, 3):
+        play_turn(simulator, number, 8)
+    plans = fold.due_folds(simulator.transcript, eager(0.8), simulator.gauge(), is_cold=True)
+    first = next(item.seq for item in simulator.transcript.messages.items if item.turn == 3)
+    assert plans
+    assert all(plan.upto < first for plan in plans)
+
+
+def test_a_policy_of_before_the_field_has_its_profile_s_share() -> None:
+    """In a file and in a session's events; a share of one's own is stored with the other numbers."""
+    for name in ("lean", "balanced", "classic", "plain"):
+        assert policy_from({"profile": name}).previous_turn_share == PROFILES[name].previous_turn_share
+        old = policy_from_event({"profile": name, "protect_steps": 7})
+        assert old is not None
+        assert old.previous_turn_share == PROFILES[name].previous_turn_share
+    own = msgspec.structs.replace(BALANCED, previous_turn_share=0.5)
+    assert policy_from_event(policy_fields(own)) == own
+    with pytest.raises(ValueError, match="previous_turn_share"):
+        policy_from({"previous_turn_share": 0.9})
