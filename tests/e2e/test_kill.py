@@ -21,6 +21,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.store.remote.open_store import open_as_owner
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
@@ -152,5 +153,10 @@ async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
         *("handover-made", "handover-failed", "sweep-made", "fold-made", "form-chosen"),
         *("observations-made", "observations-placed", "observations-failed"),
     )
-    expected = [line.seq for line in reported if type(line.event).__struct_config__.tag in rewrites]
+    expected = [
+        line.seq
+        for line in reported
+        if type(line.event).__struct_config__.tag in rewrites
+        or (isinstance(line.event, HandoverDiscarded) and line.event.prepared is not None)
+    ]
     assert [entry["seq"] for entry in timeline.json[0]["events"]] == expected

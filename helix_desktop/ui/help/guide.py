@@ -99,6 +99,7 @@ def _topic_page(topic: Topic, shortcuts: QLayout) -> QWidget:
         parts += [6, label(section.heading, "strong"), *map(_paragraph, section.paragraphs)]
         if section.rows:
             parts.append(_grid([(label(name, "mono"), _paragraph(text)) for name, text in section.rows]))
+        parts += [column(_paragraph(name), _paragraph(text, "muted"), gap=2) for name, text in section.cases]
     if topic == "keys":
         parts.append(shortcuts)
     inner = QWidget()

@@ -16,7 +16,7 @@ def edge_cases_sections() -> tuple[GuideSection, ...]:
 def _requests() -> GuideSection:
     return GuideSection(
         tr("A model's server refuses a request"),
-        rows=(
+        cases=(
             (
                 tr("Too long for the context window"),
                 tr(
@@ -55,7 +55,7 @@ def _requests() -> GuideSection:
 def _answers() -> GuideSection:
     return GuideSection(
         tr("An answer isn't whole"),
-        rows=(
+        cases=(
             (
                 tr("Cut off, filtered, refused, paused, context full"),
                 tr(
@@ -91,7 +91,7 @@ def _answers() -> GuideSection:
 def _mcp_servers() -> GuideSection:
     return GuideSection(
         tr("An MCP server breaks the protocol"),
-        rows=(
+        cases=(
             (
                 tr("It ends at its start, or hangs"),
                 tr("It is named with the last line that it printed. The turn goes ahead without its tools."),
@@ -123,7 +123,7 @@ def _mcp_servers() -> GuideSection:
 def _files() -> GuideSection:
     return GuideSection(
         tr("A file isn't plain UTF-8"),
-        rows=(
+        cases=(
             (
                 tr("Another encoding, with a mark or a declaration"),
                 tr(

@@ -24,13 +24,15 @@ SETTINGS = Settings(providers=(PROVIDER,), model="lab/large", fast="lab/quick")
 
 async def efforts_of(settings: Settings, workspace: Effort) -> list[tuple[Effort, Effort]]:
     """Return what the main and the fast model of a workspace send: in a session, and for summaries."""
-    models = ModelService(lambda: settings, SecretStore({}))
+    secrets = SecretStore({})
+    models = ModelService(lambda: settings, secrets)
     try:
         roles = await models.roles(WorkspaceRecord(id="w", path="/w", name="w", effort=workspace))
         assert roles.fast is not None
         return [(model.info.effort, model.info.background_effort) for model in (roles.main, roles.fast)]
     finally:
         await models.close()
+        secrets.close()
 
 
 async def test_the_narrower_setting_counts_and_background_work_has_its_own() -> None:

@@ -32,6 +32,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -336,6 +337,8 @@ _CARDS = (
 def _has_card(event: Event) -> bool:
     if isinstance(event, HandoverFailed) and event.is_refusal:
         return False
+    if isinstance(event, HandoverDiscarded):
+        return event.prepared is not None
     if isinstance(event, ToolAnswered) and event.outcome == "ran" and not event.recalled:
         return event.form != "full" or event.chosen != "rule" or event.full_tokens > 0
     return isinstance(event, _CARDS) or (isinstance(event, TurnEnded) and event.how == "failed")
@@ -348,11 +351,16 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
         recorded.seq for recorded in reversed(simulator.log) if _has_card(recorded.event)
     ]
     for card in cards:
-        if isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
+        if isinstance(card, HandoverCard) and card.is_checkpoint:
+            assert card.seq in transcript.checkpoints
+        elif isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
             assert card.is_undone == (not transcript.rewrites.is_active(card.seq))
         if isinstance(card, UndoCard):
             assert transcript.rewrites.is_undoable(card.target)
-    titles = [card_title(card) for card in reversed(cards) if isinstance(card, HandoverCard)]
+    handovers = [
+        card for card in reversed(cards) if isinstance(card, HandoverCard) and not card.is_checkpoint
+    ]
+    titles = [card_title(card) for card in handovers]
     assert titles == [f"Handover {number}" for number in range(1, len(titles) + 1)]
     for kind in (FoldCard, ObservationsCard):
         numbers = [card.number for card in reversed(cards) if isinstance(card, kind)]
@@ -374,6 +382,9 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
             covered = [any(c.after < seq <= c.upto for c in transcript.window.covers) for seq in masked]
             assert bool(card.inside) == all(covered)
         if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
+            continue
+        if isinstance(card, HandoverCard) and card.is_checkpoint:
+            assert not card.inside  # it stands in no window
             continue
         seq = card.placed_seq if isinstance(card, ObservationsCard) else card.seq
         if seq in covering:
