@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
@@ -69,7 +68,7 @@ def test_a_learned_window_is_shown_with_its_reason_and_reset(qtbot: QtBot) -> No
     reset = form.findChild(QAbstractButton, "forget_figures")
     assert isinstance(reset, QAbstractButton)
     assert reset.isVisibleTo(form)
-    qtbot.mouseClick(reset, Qt.MouseButton.LeftButton)
+    reset.click()
     unlearned = msgspec.structs.replace(entry, learned=None)
     assert changed == [unlearned]
 
