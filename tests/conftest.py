@@ -353,9 +353,10 @@ def _children() -> set[int]:
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # the thread has ended
             numbers.update(map(int, path.read_text("ascii").split()))
-    # Python's own, for what processes share and to fork commands from; they stay as long as this process.
-    helpers = resource_tracker._resource_tracker._pid, forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]  # no public name
-    return numbers - set(helpers)
+    # Python's own stay as long as this process: for what processes share, and what others are forked from.
+    tracker = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # one of its own
+    server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]  # one of its own
+    return numbers - {tracker, server}
 
 
 def _command_of(number: int) -> str:
