@@ -28,6 +28,7 @@ from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -184,6 +185,8 @@ class TurnPrinter:
             line = JsonLine(session_id, recorded.seq, recorded.at, recorded.event)
             print_out(msgspec.json.encode(line, enc_hook=plain_text).decode())
             sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
+            if _made_room(recorded.event):
+                _print_event(recorded, self._transcript_of(session_id))
 
     def _print_text(self, session_id: str, update: Update) -> None:
         match update:
@@ -282,6 +285,20 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_err(f"[{_budget_text(neared)}]")
         case _:
             pass
+
+
+def _made_room(event: Event) -> bool:
+    """Return True if the model can't see something because the request was too long, or would have been."""
+    match event:
+        case (
+            WindowLearned()
+            | SweepMade(reason=SweepReason.OVERFLOW)
+            | FoldMade(how="truncate")
+            | ObservationsPlaced(reason=PlacementReason.OVERFLOW)
+            | HandoverMade(trigger=HandoverTrigger.OVERFLOW)
+        ):
+            return True
+    return False
 
 
 def _server_text(event: EffortRefused | WindowLearned) -> str:

@@ -20,6 +20,7 @@ from helix_desktop.domain.errors import (
     ModelUnreachable,
 )
 from helix_desktop.domain.model_spec import DialectName
+from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
 from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
@@ -178,7 +179,7 @@ class Endpoint:
         """Remove the key, secret headers, and an address's name and password, from a text."""
         headers = [(value, f"[{name}]") for name, value in self._secret_headers.items()]
         for secret, mark in ((self._key, "[key]"), (self._login, "[login]"), *headers):
-            text = text.replace(secret, mark) if secret else text
+            text = text.replace(secret, mark) if len(secret) >= MIN_SECRET_LENGTH else text
         return text
 
     def redact_text(self, text: TranslatableText) -> TranslatableText:

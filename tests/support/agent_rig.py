@@ -53,7 +53,9 @@ PROMPTS = {
 }
 
 
-SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
+SWEEPING = msgspec.structs.replace(
+    PROFILES["plain"], protect_steps=2, least_saving=1, previous_turn_share=0.0
+)
 """Outputs go as early as they may."""
 
 

@@ -19,7 +19,7 @@ from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded
 from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
-from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, SubagentUsage, ToolResult
 from helix_desktop.system.task_scope import TaskScope
@@ -27,12 +27,23 @@ from helix_desktop.system.task_scope import TaskScope
 MAX_PARALLEL_SUBAGENTS = 4
 """How many subagents of one conversation work at the same time; the others wait for a slot."""
 
+_CUT_OFF: dict[StopReason, str] = {
+    "length": "it reached the limit of tokens for one answer",
+    "context": "the context window of its model was full",
+    "filter": "the provider's content filter ended it",
+    "refusal": "its model refused to continue",
+    "paused": "the provider paused it",
+    "malformed": "the server couldn't read its model's tool call",
+    "written-call": "its model wrote a tool call as text, and nothing ran",
+}
+"""Why the answer that a parent gets is not whole."""
+
 
 class SubagentResult(msgspec.Struct, frozen=True):
     """A subagent's result: its session, its last text, its number of model calls, how it ended.
 
     `tokens` is input plus output, as the provider reported it or else by our count, which `estimated` says;
-    `cost` is in US dollars.
+    `cost` is in US dollars. `stop` is why its last answer ended.
     """
 
     session_id: str
@@ -42,6 +53,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
     ended: TurnOutcome
     cost: float = 0.0
     estimated: bool = False
+    stop: StopReason = "end"
 
     @property
     def output(self) -> ToolResult:
@@ -50,6 +62,8 @@ class SubagentResult(msgspec.Struct, frozen=True):
         parts = [self.text, f"[The subagent's log: session {self.session_id}, {calls}]"]
         if self.ended != "done":
             parts.insert(0, self._stopped_text)
+        elif reason := _CUT_OFF.get(self.stop):
+            parts.insert(0, f"[The subagent's answer is not whole: {reason}. Delegate what is missing.]")
         text = "\n\n".join(part for part in parts if part)
         return ToolResult(
             text.encode("utf-8", "surrogatepass"),
@@ -239,6 +253,7 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
         raise SubagentFailed("The subagent could not do its task.", session_id, why, fix, usage)
     responses = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
     text = next((response.text for response in reversed(responses) if response.text.strip()), "")
+    stop = responses[-1].stop if responses else "end"
     return SubagentResult(
-        session_id, text, len(responses), spent.tokens, ended.how, spent.cost, spent.estimated
+        session_id, text, len(responses), spent.tokens, ended.how, spent.cost, spent.estimated, stop
     )

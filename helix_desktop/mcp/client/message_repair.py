@@ -74,9 +74,7 @@ def _error(error: Any) -> dict[str, Any]:
     code, words = error.get("code"), error.get("message")
     if not isinstance(words, str) or not words.strip():
         rest = {key: part for key, part in error.items() if part is not None}
-        words = (
-            f"It reports an error without a text: {json.dumps(rest, ensure_ascii=False)[:_MAX_DATA_CHARS]}"
-        )
+        words = f"The error has no text: {json.dumps(rest, ensure_ascii=False)[:_MAX_DATA_CHARS]}"
     is_code = isinstance(code, int) and not isinstance(code, bool)
     return {**error, "code": code if is_code else _INTERNAL_ERROR, "message": words}
 

@@ -6,12 +6,12 @@ import re
 from collections import deque
 from collections.abc import Iterable
 
+from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden
 
 MAX_CHARS = 64 * 1024  # characters
 MAX_LINE_CHARS = 2_000  # characters; the rest of a longer line is left out
 REDACTED = "•••"
-_MIN_SECRET_CHARS = 4  # a secret shorter than that would redact ordinary words
 _CREDENTIALS = re.compile(
     r"(?i)\b(bearer|authorization(?! header):?\s*\w*|(?:api[_-]?key|token|secret|password)\s*[=:])\s*\S+"
 )
@@ -31,7 +31,7 @@ class StderrLog:
 
     def set_secrets(self, secrets: Iterable[str]) -> None:
         """Redact these from now on; the longest first, so that none leaves a part of another visible."""
-        redactable = {secret for secret in secrets if len(secret) >= _MIN_SECRET_CHARS}
+        redactable = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
         self._secrets = tuple(sorted(redactable, key=len, reverse=True))
 
     def add(self, text: str) -> None:

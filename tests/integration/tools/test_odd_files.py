@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -9,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.files.encoding import declared_encoding, text_encoding
+from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
 from tests.support.tool_rig import make_call, make_tools
 
 posix_names = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -159,3 +169,33 @@ async def test_a_name_that_looks_like_a_spelling_is_itself(tmp_path: Path) -> No
     (tmp_path / "a\nb.txt").write_text("line feed\n")
     (tmp_path / "a\\u000ab.txt").write_text("backslash\n")
     assert await text_of(tmp_path, "read_file", path="a\\u000ab.txt") == "backslash\n"
+
+
+@posix_names
+async def test_the_agent_of_a_run_meets_all_of_them(tmp_path: Path) -> None:
+    """One step with a call for each, as a user starts it, and the answers that its model reads."""
+    cli = Cli.create(tmp_path)
+    latin = "café\nname=x\n".encode("latin-1")
+    (cli.project / "latin.txt").write_bytes(latin)
+    (cli.project / "nul.bin").write_bytes(b"head\0\nneedle\n")
+    (cli.project / "new\nline.txt").write_text("needle\n")
+    (cli.project / ".gitignore").write_bytes(b"\xef\xbb\xbfsecret/\r\n")
+    (cli.project / "secret").mkdir()
+    (cli.project / "secret" / "a.txt").write_text("needle\n")
+    calls = [
+        Call("edit_file", json.dumps({"path": "latin.txt", "old_text": "=x", "new_text": "=ë"}), "c1"),
+        Call("search_text", json.dumps({"pattern": "needle"}), "c2"),
+        Call("find_files", json.dumps({"pattern": "*.txt"}), "c3"),
+    ]
+    async with ChatServer(replies_in_order(StreamedReply(*calls), text_reply("Done."))) as server:
+        result = await cli.run_with_server(server.base_url, "Go.", "--yes")
+    assert result.code == 0, result.err
+    answers = {
+        line.event.call_id: line.event for line in result.lines if isinstance(line.event, ToolAnswered)
+    }
+    assert not answers["c1"].ok
+    assert "isn't UTF-8" in answers["c1"].text
+    assert (cli.project / "latin.txt").read_bytes() == latin
+    assert "\nnew\\u000aline.txt\n  1:needle\n" in answers["c2"].text
+    assert "1 binary file has it, not shown: nul.bin" in answers["c2"].text
+    assert answers["c3"].text.splitlines()[1:] == ["latin.txt", "new\\u000aline.txt"]

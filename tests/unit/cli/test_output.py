@@ -16,6 +16,7 @@ from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from tests.support.session_simulator import SessionSimulator
 
 
@@ -65,6 +66,23 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
     printed = capsys.readouterr().err.splitlines()
     listed = [line.partition("  ")[2] for line in rewrite_lines(simulator.log)]
     assert printed == [f"[{line}]" for line in listed if "cached" in line] != []
+
+
+@pytest.mark.parametrize(
+    ("reason", "printed"),
+    [
+        (SweepReason.OVERFLOW, "[cached (context was full): content of 2 messages, 4,354 tokens saved]\n"),
+        (SweepReason.COLD, ""),
+    ],
+)
+def test_what_left_a_request_that_was_too_long_is_printed_beside_json_too(
+    reason: SweepReason, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = EventRecorded(RecordedEvent(9, 1, SweepMade((3, 4), 4_354, reason)))
+    text_printer(as_json=True).on_update("s", sweep)
+    captured = capsys.readouterr()
+    assert captured.err == printed
+    assert len(captured.out.splitlines()) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudoterminal that can be opened so")

@@ -19,7 +19,7 @@ from helix_desktop.config.settings import ModelEntry, Provider, Settings, key_va
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.model_spec import LearnedWindow, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -312,6 +312,21 @@ def test_a_text_is_saved_in_its_english_words(file: Path) -> None:
     loaded, damaged = settings_file.load()
     assert damaged is None
     assert loaded.providers[0].models[0].reported_by == "Ollama: 4,096 tokens"
+
+
+def test_a_learned_window_is_saved_and_counts_where_it_is_smaller(file: Path) -> None:
+    learned = LearnedWindow(8_192, "prompt is over n_ctx (8192)")
+    entry = ModelEntry(name="small", reported=ModelSpec(window=32_768), learned=learned)
+    box = Provider(name="local", base_url="x", models=(entry,))
+    SettingsFile(file).save_now(Settings(providers=(box,)))
+    (loaded,) = SettingsFile(file).load()[0].providers
+    assert loaded.entry("small").learned == learned
+    known = loaded.resolved_spec("small")
+    assert known.number("window") == 8_192
+    assert "prompt is over n_ctx (8192)" in known.values["window"].source
+    for change in ({"learned": None}, {"learned": LearnedWindow(65_536, "")}):
+        other = loaded.with_entry(msgspec.structs.replace(entry, **change))
+        assert other.resolved_spec("small").number("window") == 32_768
 
 
 class TestProviders:

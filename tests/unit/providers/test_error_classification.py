@@ -279,6 +279,12 @@ def test_a_login_in_the_url_is_used_and_never_shown(login: str) -> None:
     assert login not in str(error)
 
 
+def test_a_key_that_is_a_part_of_words_stays_in_them() -> None:
+    """Servers on one's own machine take any key: "k", "x"."""
+    assert Endpoint("here", "http://here.test/v1", "k", HttpClient()).redact("8,192 tokens") == "8,192 tokens"
+    assert Endpoint("here", "http://here.test/v1", "key1", HttpClient()).redact("not key1") == "not [key]"
+
+
 @pytest.mark.parametrize(
     ("status", "message"),
     [

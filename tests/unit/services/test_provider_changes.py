@@ -9,9 +9,10 @@ import pytest
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.config.settings_file import SettingsFile
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import ContextWindowExceeded, HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.messages import Message, ModelRequest, Usage
+from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.provider_changes import ProviderChanges, updated_label
 from tests.support.model_contract import final_response
@@ -118,3 +119,26 @@ async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
     files = [path for path in services.data_dir.root.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if b"s3cret" in path.read_bytes()]
+
+
+async def test_a_learned_window_is_stored_until_it_is_reset(services: AppServices) -> None:
+    """The next start knows it, and after a reset its server's figures count again."""
+    changes = ProviderChanges(services)
+    refusal = api_error(400, "prompt of 9000 tokens is over n_ctx (8192)")
+    async with ChatServer(lambda _: refusal) as server:
+        entry = ModelEntry(name="small", reported=ModelSpec(window=32_768))
+        box = msgspec.structs.replace(BOX, base_url=server.base_url, models=(entry,))
+        await changes.save(box, "", "")
+        model = await services.models.by_label("box/small")
+        with pytest.raises(ContextWindowExceeded):
+            await final_response(model, ModelRequest((Message("user", "Hello"),)))
+        assert model.info.window == 8_192
+        stored = SettingsFile(services.data_dir.settings_file).load()[0].provider("box")
+        assert stored is not None
+        learned = stored.entry("small").learned
+        assert learned is not None
+        assert learned.tokens == 8_192
+        assert "n_ctx (8192)" in learned.message
+        assert (await services.models.by_label("box/small")).info.window == 8_192
+        await changes.save(box, "box", "")  # as it was: reset
+        assert (await services.models.by_label("box/small")).info.window == 32_768

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.subagents.runner import MAX_PARALLEL_SUBAGENTS
 from helix_desktop.context.policy import PROFILES
@@ -10,12 +12,13 @@ from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.conversation import ApprovalGiven, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.messages import CUT_OFF, ModelInfo, ModelResponse, StopReason
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import SWEEPING
 from tests.support.scripted_model import (
     ScriptedModel,
+    ScriptedReply,
     replies_in_order,
     text_reply,
     tool_call_reply,
@@ -210,3 +213,22 @@ async def test_a_subagent_uses_the_model_chosen_for_its_session() -> None:
     assert rig.conversation.model.label == "test/own"
     await rig.workspace.choose_model(parent, "")
     assert rig.conversation.model.label == rig.model.info.label
+
+
+@pytest.mark.parametrize("stop", sorted(CUT_OFF))
+async def test_an_answer_that_is_not_whole_is_marked_for_the_parent(stop: StopReason) -> None:
+    """A whole one has no mark: the parent would take either for the result."""
+    half: ScriptedReply = [ModelResponse("Half of", stop=stop)]
+    scripts = {
+        PARENT_PROMPT: delegate_script("alpha", "beta"),
+        "alpha": replies_in_order(half),
+        "beta": replies_in_order(text_reply("All of it.")),
+    }
+    rig = DelegateToolRig(scripts)
+    await rig.begin()
+    assert await rig.conversation.run(PARENT_PROMPT) == TurnEnded("done")
+    cut, whole = tool_result_texts(rig.requests_of(PARENT_PROMPT)[-1])
+    mark, text, _ = cut.split("\n\n")
+    assert mark.startswith("[The subagent's answer is not whole: ")
+    assert text == "Half of"
+    assert whole.startswith("All of it.")

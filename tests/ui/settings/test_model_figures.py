@@ -1,13 +1,20 @@
-"""What the fields of a model's prices take and show."""
+"""What the fields of a model's figures take and show, and what resets them."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
+from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.model_spec import (
+    LearnedWindow,
+    ModelSpec,
+    ResolvedModelSpec,
+    SourcedSpec,
+    resolve_spec,
+)
 from helix_desktop.ui.settings.providers.model_faults import entry_with_figure
 from helix_desktop.ui.settings.providers.model_rows import model_price_text
 from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
@@ -43,3 +50,34 @@ def test_the_fields_show_who_says_that_a_model_is_free(qtbot: QtBot) -> None:
     assert form.source("price_out") == "you"
     form.show_model(PLAIN, resolved(PLAIN, free), resolved(PLAIN, free), True, {})
     assert (form.field("price_in").text(), form.field("price_in").placeholderText()) == ("", "0")
+
+
+def test_a_learned_window_is_shown_with_its_reason_and_reset(qtbot: QtBot) -> None:
+    """What the user enters replaces it too."""
+    learned = LearnedWindow(8_192, "prompt is over n_ctx (8192)")
+    entry = ModelEntry(name="qwen3", reported=ModelSpec(window=32_768), learned=learned)
+    box = Provider(name="box", base_url="http://127.0.0.1:1/v1", models=(entry,))
+    form = ModelSpecForm()
+    qtbot.addWidget(form)
+    changed: list[ModelEntry] = []
+    form.changed.connect(changed.append)
+    spec = box.resolved_spec("qwen3")
+    form.show_model(entry, spec, spec, True, {})
+    assert form.field("window").placeholderText() == "8,192"
+    assert "prompt is over n_ctx (8192)" in form.source("window")
+    reset = form.findChild(QAbstractButton, "forget_figures")
+    assert isinstance(reset, QAbstractButton)
+    assert reset.isVisibleTo(form)
+    reset.click()
+    unlearned = msgspec.structs.replace(entry, learned=None)
+    assert changed == [unlearned]
+
+    own = box.with_entry(unlearned).resolved_spec("qwen3")
+    form.show_model(unlearned, own, own, True, {})
+    assert form.field("window").placeholderText() == "32,768"
+    assert not reset.isVisibleTo(form)
+
+    form.show_model(entry, spec, spec, True, {})
+    form.field("window").setText("16,384")
+    form.field("window").editingFinished.emit()
+    assert (changed[-1].window, changed[-1].learned) == (16_384, None)
