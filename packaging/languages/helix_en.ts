@@ -14026,6 +14026,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the settings of a proxy or gateway in between.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/server/http_server.py" />
             <source>Choose another port, or 0 for any free one.</source>
             <translation type="unfinished" />
@@ -14263,6 +14268,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>The agent can ask to use: {names} …</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>The answer of {host} can't be unpacked ({detail}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15196,6 +15206,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/http.py" />
+            <source>Check the base URL, and the settings of a proxy or gateway in between.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Check the key's permissions, enter another key, or choose another model.</source>
             <translation type="unfinished" />
@@ -15499,6 +15514,11 @@
         <message>
             <location filename="../../helix_desktop/providers/anthropic/response.py" />
             <source>The request leaves {provider} no room to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/http.py" />
+            <source>The response can't be unpacked ({detail}).</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -340,7 +340,6 @@ class TestNonsense:
             StreamedReply(),
             StreamedReply(Text("  \n")),
             StreamedReply(Reasoning("thinking"), finish="length"),
-            StreamedReply(Call("", "{}")),
             StreamedReply(Raw(b"data: " + b"x" * (9 * 1024 * 1024))),
         ],
         ids=[
