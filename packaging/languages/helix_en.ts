@@ -25044,6 +25044,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/trust/dialog.py" />
+            <source>The agent follows what these files say:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/trust/dialog.py" />
             <source>Trust folder</source>
             <translation type="unfinished" />
         </message>
@@ -27505,6 +27510,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
             <source>hooks and servers of another agent; not used by Helix</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <source>instructions that go to your model with every request</source>
             <translation type="unfinished" />
         </message>
         <message>
