@@ -169,14 +169,15 @@ class _Importer:
 
     async def _import_session(self, archived: ArchivedSession) -> None:
         """Import one session as new, longer, unchanged, or diverged; a branch behind its parent here."""
-        archived = _in_ask(_with_parent(archived, self._session_ids))
+        unchanged = _with_parent(archived, self._session_ids)
+        archived = _in_ask(unchanged)
         point = archived.header.branch
         shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
         events = [*shared, *archived.events]
         stored = await self._store.events(archived.header.id)
         session_id, outcome = archived.header.id, _outcome_of(stored, events)
         if outcome == "apart":
-            session_id = _diverged_id(archived)
+            session_id = _diverged_id(unchanged)  # as earlier versions named it
             stored = await self._store.events(session_id)
             outcome = "unchanged" if _outcome_of(stored, events) == "unchanged" else "apart"
         self._session_ids[archived.header.id] = session_id
