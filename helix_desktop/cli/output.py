@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
@@ -40,7 +40,7 @@ from helix_desktop.domain.messages import StopReason, display_name
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
@@ -64,14 +64,19 @@ class JsonLine(msgspec.Struct, frozen=True):
     event: Event
 
 
+def write_text(stream: TextIO, text: str) -> None:
+    """Write a text as it is; to a terminal with control and direction signs as codes: it would obey them."""
+    stream.write(escape_hidden(text) if stream.isatty() else text)
+
+
 def print_out(text: str) -> None:
     """Print a line of the result on standard output. Raises OSError if it is closed."""
-    sys.stdout.write(text + "\n")
+    write_text(sys.stdout, text + "\n")
 
 
 def print_err(text: str) -> None:
     """Print a line for the user on standard error."""
-    sys.stderr.write(text + "\n")
+    write_text(sys.stderr, text + "\n")
 
 
 def print_notice(text: str) -> None:
@@ -191,7 +196,7 @@ class TurnPrinter:
     def _print_text(self, session_id: str, update: Update) -> None:
         match update:
             case ResponseDelta(text=text, is_reasoning=False):
-                sys.stdout.write(text)
+                write_text(sys.stdout, text)
                 sys.stdout.flush()
             case EventRecorded(recorded=recorded):
                 _print_event(recorded, self._transcript_of(session_id))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from helix_desktop.domain.body_decoding import ACCEPT_ENCODING, BodyDecoder, BodyUndecodable
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Providers")
@@ -72,8 +73,9 @@ class HttpResponse:
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body's chunks as they arrive, decompressed. Raises HttpError."""
         with _translate_errors():
-            async for chunk in self._response.aiter_bytes():
-                yield chunk
+            async with aclosing(unpacked_chunks(self._response)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
     async def text(self, max_bytes: int = MAX_BODY_BYTES) -> str:
         """Return the body as text, cut at `max_bytes` bytes. Raises HttpError."""
@@ -85,6 +87,14 @@ class HttpResponse:
                     await self._response.aclose()  # here: left to the generators, another task would do it
                     break
         return bytes(body[:max_bytes]).decode("utf-8", "replace")
+
+
+async def unpacked_chunks(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """Yield a reply's body decompressed, in bounded pieces. Raises BodyUndecodable, httpx.HTTPError."""
+    decoder = BodyDecoder(response.headers.get("content-encoding", ""))
+    async for chunk in response.aiter_raw():
+        for piece in decoder.feed(chunk):
+            yield piece
 
 
 class HttpClient:
@@ -195,7 +205,12 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
         connect=timeouts.connect_s, read=timeouts.read_s, write=timeouts.write_s, pool=None
     )
     try:
-        return httpx.AsyncClient(timeout=timeout, verify=certificates(), trust_env=not direct)
+        return httpx.AsyncClient(
+            headers={"Accept-Encoding": ACCEPT_ENCODING},
+            timeout=timeout,
+            verify=certificates(),
+            trust_env=not direct,
+        )
     except (ImportError, ValueError) as error:
         raise HttpError(
             "address",
@@ -226,11 +241,14 @@ def _translate_errors(url: str = "", direct: bool = True) -> Iterator[None]:
 
     try:
         yield
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError, BodyUndecodable) as error:
         kind, detail = _error_kind(error), str(error) or type(error).__name__
         why: OptionalText = ""
         fix: OptionalText = ""
-        if kind == "tls":
+        if isinstance(error, BodyUndecodable):
+            why = _text("The response can't be unpacked ({detail}).", detail=detail)
+            fix = _text("Check the base URL, and the settings of a proxy or gateway in between.")
+        elif kind == "tls":
             why, fix = _explain_tls_error(error, _host(url))
         elif kind == "connect" and not direct and (proxy := _proxy_of(url)):
             why = _text(

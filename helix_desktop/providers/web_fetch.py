@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from helix_desktop import __version__
+from helix_desktop.domain.body_decoding import ACCEPT_ENCODING, BodyUndecodable
 from helix_desktop.providers.http import certificates as system_certificates
+from helix_desktop.providers.http import unpacked_chunks
 
 _CONNECT_S, _READ_S = 10.0, 20.0
 _HEADERS = {
     "User-Agent": f"HelixDesktop/{__version__} (fetches single pages for a person)",
     "Accept": "text/html,text/plain,application/json;q=0.9,*/*;q=0.5",
+    "Accept-Encoding": ACCEPT_ENCODING,
 }
 
 
@@ -51,7 +55,7 @@ async def fetch_page(url: str, address: str, max_bytes: int) -> WebPage:
                 return await _read(reply, max_bytes)
             finally:
                 await reply.aclose()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, BodyUndecodable) as error:
         raise OSError(str(error) or type(error).__name__) from error
 
 
@@ -60,9 +64,10 @@ async def _read(response: object, max_bytes: int) -> WebPage:
 
     assert isinstance(response, httpx.Response)
     body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > max_bytes:
-            break
+    async with aclosing(unpacked_chunks(response)) as chunks:
+        async for chunk in chunks:
+            body += chunk
+            if len(body) > max_bytes:
+                break
     headers = {name.lower(): text for name, text in response.headers.items()}
     return WebPage(response.status_code, headers, bytes(body[:max_bytes]), len(body) <= max_bytes)

@@ -11,6 +11,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 text = TextContext("Workspaces")
 
+_INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 _KNOWN_FILES: tuple[tuple[str, TranslatableText], ...] = (
     (".envrc", text("sets the environment of every shell in the folder")),
     (".githooks", text("programs that git runs if configured")),
@@ -37,19 +38,31 @@ _KNOWN_FILES: tuple[tuple[str, TranslatableText], ...] = (
 
 
 class AutoRunFile(msgspec.Struct, frozen=True):
-    """A file or folder, by its path in the workspace, and what it does."""
+    """A file or folder, by its path in the workspace, and what it does.
+
+    `is_followed`: the agent is told what stands in it, with the first message.
+    """
 
     path: str
     effect: str
+    is_followed: bool = False
 
 
 def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
-    """Return the known auto-run files of a folder, git hooks first. Blocks; links are not followed."""
+    """Return the known auto-run files of a folder: instructions of the agent, git hooks, others.
+
+    Blocks; links are not followed.
+    """
+    instructions = tuple(
+        AutoRunFile(name, text("instructions that go to your model with every request"), is_followed=True)
+        for name in _INSTRUCTION_FILES
+        if os.path.lexists(folder / name)
+    )
     files = [AutoRunFile(path, effect) for path, effect in _KNOWN_FILES if os.path.lexists(folder / path)]
     hooks = _active_hooks(folder / ".git" / "hooks")
-    return (
-        (AutoRunFile(".git/hooks", text("programs that git runs: {names}", names=hooks)),) if hooks else ()
-    ) + tuple(files)
+    if hooks:
+        files.insert(0, AutoRunFile(".git/hooks", text("programs that git runs: {names}", names=hooks)))
+    return (*instructions, *files)
 
 
 def _active_hooks(folder: Path) -> str:

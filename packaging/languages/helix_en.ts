@@ -14026,6 +14026,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>Check the settings of a proxy or gateway in between.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/server/http_server.py" />
             <source>Choose another port, or 0 for any free one.</source>
             <translation type="unfinished" />
@@ -14263,6 +14268,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>The agent can ask to use: {names} …</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>The answer of {host} can't be unpacked ({detail}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15196,6 +15206,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/http.py" />
+            <source>Check the base URL, and the settings of a proxy or gateway in between.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>Check the key's permissions, enter another key, or choose another model.</source>
             <translation type="unfinished" />
@@ -15499,6 +15514,11 @@
         <message>
             <location filename="../../helix_desktop/providers/anthropic/response.py" />
             <source>The request leaves {provider} no room to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/http.py" />
+            <source>The response can't be unpacked ({detail}).</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -25024,6 +25044,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/trust/dialog.py" />
+            <source>The agent follows what these files say:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/trust/dialog.py" />
             <source>Trust folder</source>
             <translation type="unfinished" />
         </message>
@@ -27485,6 +27510,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
             <source>hooks and servers of another agent; not used by Helix</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <source>instructions that go to your model with every request</source>
             <translation type="unfinished" />
         </message>
         <message>

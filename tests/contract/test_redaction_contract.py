@@ -174,6 +174,9 @@ async def test_a_text_is_redacted_in_every_encoding_machines_use(store: Store) -
         b64encode(f"user:{odd}:x".encode()),
         f"GET /?key={quote(odd, safe='')}&q=1".encode(),
         json.dumps({"arguments": json.dumps({"key": odd})}).encode(),
+        f"key={odd};".encode("utf-16"),
+        f"key={odd};".encode("utf-16-be"),
+        b64encode(f"curl {odd} x".encode("utf-16-le")),
     ]
     message = f"Authorization: Basic {b64encode(odd.encode()).decode()} and key={quote_plus(odd)}"
     await store.commit(

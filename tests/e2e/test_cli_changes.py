@@ -6,8 +6,9 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import tty
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,44 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
         2, "The session has no turn 99. It has 2 turns."
     )
     assert (await changes(cli, "list", "--file", "none")).out.decode() == "No such changes\n"
+
+
+async def _on_a_terminal(cli: Cli, *args: str) -> bytes:
+    """Return what a command writes to a terminal."""
+    reader, terminal = os.openpty()
+    tty.setraw(terminal)
+    process = await cli.start(*args, stdout=terminal)
+    os.close(terminal)
+
+    def read() -> Iterator[bytes]:
+        with suppress(OSError):  # the end of what a terminal gets
+            while part := os.read(reader, 65_536):
+                yield part
+
+    output = await asyncio.to_thread(lambda: b"".join(read()))
+    os.close(reader)
+    assert await process.wait() == 0
+    return output
+
+
+async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_bytes(tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    text = "\x1b]0;title\x07 \u202e x\x9b2J y\r\n"
+    write = StreamedReply(Call("write_file", json.dumps({"path": "a.txt", "content": text}), id="call_1"))
+    async with ChatServer(replies_in_order(text_reply(text), write, text_reply(text))) as server:
+        model = ("--model", "local/small", "--base-url", server.base_url)
+        run = ("run", "--workspace", "ws", "--trust", "--message", "Say it", *model)
+        shown = await _on_a_terminal(cli, *run)
+        piped = await cli.run("Write it", *model, "--yes")
+    assert text.encode() in piped.out
+    patch = (await changes(cli, "diff")).out
+    assert "+" + text in patch.decode()
+    entries = (await cli("cache", "list", "--workspace", "ws", "--json")).json
+    digest = entries[0]["digest"]
+    for output in (
+        shown,
+        await _on_a_terminal(cli, "changes", "diff", "--workspace", "ws"),
+        await _on_a_terminal(cli, "cache", "show", "--workspace", "ws", digest),
+    ):
+        assert not set(output.decode()) & set("\x1b\x07\x9b\r\u202e"), output
+    assert "\\u001b]0;title\\u0007 \\u202e x\\u009b2J y\\u000d\n" in shown.decode()

@@ -16,7 +16,7 @@ from helix_desktop.cli.cache.cleanup import collect, delete, forget, restore, tr
 from helix_desktop.cli.cache.list import list_entries, search
 from helix_desktop.cli.cache.recall import recall, search_as_agent
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
-from helix_desktop.cli.output import as_builtins, print_out
+from helix_desktop.cli.output import as_builtins, print_out, write_text
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.translation import Translator, translate
@@ -39,6 +39,9 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     if args.json:
         entry = as_builtins(await workspace.store.entry(digest))
         print_out(json.dumps({**entry, "base64": base64.b64encode(data).decode()}, indent=1))
+        return 0
+    if sys.stdout.isatty():
+        write_text(sys.stdout, data.decode("utf-8", "backslashreplace"))
         return 0
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

@@ -20,7 +20,7 @@ from helix_desktop.cli.changes.selection import (
     no_such_changes,
     select,
 )
-from helix_desktop.cli.output import as_builtins, print_err, print_out
+from helix_desktop.cli.output import as_builtins, print_err, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
@@ -96,7 +96,10 @@ async def _diff_with_head(args: argparse.Namespace, services: AppServices, works
 
 
 def _print_patch(patch: str) -> int:
-    """Print a patch with the bytes that its files have."""
+    """Print a patch: on a terminal to be read, else with the bytes that its files have."""
+    if sys.stdout.isatty():
+        write_text(sys.stdout, patch)
+        return 0
     sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
     return 0

@@ -78,7 +78,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
     `servers` MCP servers and `filters` saved filters by name; `unreadable` are damaged contents, of which
     nothing can be said.
     `file_versions` are contents of the file history, `change_lists` captures of it with a path that is
-    rewritten; `workspace_files` have one of these contents, and stay as they are.
+    rewritten; `workspace_files` have one of these contents, or it in their name, and stay as they are.
     """
 
     contents: tuple[CacheEntry, ...] = ()
@@ -140,11 +140,16 @@ class Redaction:
         self.new_digests: dict[str, str] = {}
         self._copies = OutputCopies((), (), self.mark)  # of all logs
         self._descriptions: frozenset[str] = frozenset()  # of the contents, as indexes have them
-        self._raw_needles = [needle.encode("utf-8", "surrogatepass") for needle in self.needles]
+        mark = self.mark
+        self._raw_needles = [  # what is replaced by what
+            (needle.encode(encoding, "surrogatepass"), mark.encode(encoding))
+            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+            for needle in self.needles
+        ]
 
     def matches(self, data: bytes) -> bool:
         """Return True if the text occurs in these bytes."""
-        return any(needle in data for needle in self._raw_needles)
+        return any(needle in data for needle, _ in self._raw_needles)
 
     def reads(self, entry: CacheEntry) -> bool:
         """Return True if a content must be read to be judged."""
@@ -225,8 +230,7 @@ class Redaction:
 
     def redact_data(self, data: bytes) -> bytes:
         """Return the bytes redacted, with index entries by their new digests."""
-        mark = self.mark.encode()
-        for needle in self._raw_needles:
+        for needle, mark in self._raw_needles:
             data = data.replace(needle, mark)
         if self.digests:
             text = data.decode("utf-8", "surrogateescape")

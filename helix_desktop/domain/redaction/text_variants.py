@@ -135,8 +135,12 @@ def _percent_encode(text: str, unescaped: str) -> str:
 
 def _base64_variants(text: str) -> Iterator[str]:
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) < MIN_BASE64_BYTES:
-        return
+    if len(data) >= MIN_BASE64_BYTES:
+        yield from _base64_of(data)
+        yield from _base64_of(text.encode("utf-16-le", "surrogatepass"))  # what PowerShell takes
+
+
+def _base64_of(data: bytes) -> Iterator[str]:
     for encode in (b64encode, urlsafe_b64encode):
         padded = encode(data).decode()
         yield from (padded, padded.rstrip("="))

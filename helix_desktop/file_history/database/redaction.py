@@ -8,7 +8,7 @@ workspace now is the user's: its path stays in the tree as last seen, and its fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -80,10 +80,17 @@ class HistoryRedaction:
         return RedactionMatches(
             file_versions=tuple(found),
             change_lists=tuple(capture.id for capture in self._captures_with_secret()),
-            workspace_files=tuple(self._database.tree.paths_of(found)),
+            workspace_files=tuple(sorted({*self._database.tree.paths_of(found), *self._names_with_secret()})),
             unreadable=tuple(unreadable),
             store_copies=tuple(path.name for path in damaged_files(self._database.path)),
         )
+
+    def _names_with_secret(self) -> Iterator[str]:
+        """Yield the paths that hold it in their name, or in where they lead as links."""
+        for path, seen in self._database.tree.load().items():
+            names = f"{path}\0{seen.state.target}"
+            if self._redaction.matches(names.encode("utf-8", "surrogatepass")):
+                yield path
 
     def _remove_contents(self, digests: tuple[str, ...]) -> None:
         for start in range(0, len(digests), _AT_ONCE):

@@ -110,6 +110,12 @@ def cut_off(host: str) -> ConnectionFailure:
     return ConnectionFailure(what, fix=fix)
 
 
+def undecodable(host: str, error: Exception) -> ConnectionFailure:
+    """Return the failure of an answer in a compression that is not read."""
+    what = _text("The answer of {host} can't be unpacked ({detail}).", host=host, detail=str(error))
+    return ConnectionFailure(what, fix=_text("Check the settings of a proxy or gateway in between."))
+
+
 def session_lost(host: str) -> ConnectionFailure:
     """Return the failure of a request that a restarted server did not take."""
     what = _text("{host} doesn't know this session anymore.", host=host)

@@ -12,6 +12,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
 
+from helix_desktop.domain.body_decoding import ACCEPT_ENCODING, BodyDecoder, BodyUndecodable
 from helix_desktop.mcp.client.connection_errors import (
     NOT_TAKEN,
     ConnectionFailure,
@@ -22,6 +23,7 @@ from helix_desktop.mcp.client.connection_errors import (
     other_content,
     refused,
     session_lost,
+    undecodable,
     unreachable,
 )
 from helix_desktop.mcp.client.message_repair import repair_json
@@ -38,6 +40,22 @@ _MISSING_SESSION = (
     HTTPStatus.NOT_FOUND,
 )  # some servers say the first, not the second
 _REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+
+
+class _UnpackedStream(httpx2.AsyncByteStream):
+    """The bytes of a compressed response, unpacked in pieces of bounded size. Raises BodyUndecodable."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, decoder: BodyDecoder) -> None:
+        self._stream, self._decoder = stream, decoder
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            for piece in self._decoder.feed(chunk):
+                yield piece
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._stream.aclose()
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -104,7 +122,7 @@ class _Client(httpx2.AsyncClient):
             return await super().send(request, **options)
         try:
             response = await _read_answer(await super().send(request, **options))
-        except (ConnectionFailure, httpx2.TransportError, httpx2.DecodingError) as error:
+        except (ConnectionFailure, httpx2.TransportError, BodyUndecodable) as error:
             return self._failed(request, _failure_of(error, request.url))
         self.on_result(None)
         return response
@@ -125,6 +143,8 @@ def _failure_of(error: Exception, url: httpx2.URL) -> ConnectionFailure:
     match error:
         case ConnectionFailure():
             return error
+        case BodyUndecodable():
+            return undecodable(host, error)
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
             return no_answer(host, _CONNECT_S, is_taken=False)
         case httpx2.TimeoutException():
@@ -145,7 +165,7 @@ async def _read_answer(response: httpx2.Response) -> httpx2.Response:
     ):
         return response
     try:
-        content = await _read_body(response) if media_type == _JSON else b""
+        content = await response.aread() if media_type == _JSON else b""
     finally:
         await response.aclose()
     error = _error_in(content) if response.is_error else None
@@ -162,15 +182,6 @@ async def _read_answer(response: httpx2.Response) -> httpx2.Response:
     if session_id := response.headers.get("mcp-session-id"):
         headers["mcp-session-id"] = session_id
     return httpx2.Response(status, headers=headers, content=repair_json(content), request=response.request)
-
-
-async def _read_body(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_MESSAGE_BYTES:  # unpacked
-            raise answer_too_large()
-    return bytes(body)
 
 
 def _error_in(content: bytes) -> dict[str, Any] | None:
@@ -194,15 +205,15 @@ async def connect_http(
         is_usual = response.request.method == "GET" and response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
         if response.is_error and not is_usual:
             stderr_log.add(f"{response.request.method}: {response.status_code} {response.reason_phrase}\n")
-        if not response.headers.get("content-type", "").startswith(_EVENTS):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
-            response.stream = _BoundedStream(response.stream)
-        elif "content-encoding" not in response.headers:
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _RepairedEvents(response.stream)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
+        # Taken out: the library would unpack without bounds.
+        if encoding := response.headers.pop("content-encoding", ""):
+            response.stream = _UnpackedStream(response.stream, BodyDecoder(encoding))
+        is_events = response.headers.get("content-type", "").startswith(_EVENTS)
+        response.stream = (_RepairedEvents if is_events else _BoundedStream)(response.stream)
 
     client = _Client(
-        headers=dict(headers),
+        headers={"Accept-Encoding": ACCEPT_ENCODING, **headers},
         timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
         event_hooks={"response": [on_response]},
     )

@@ -20,6 +20,7 @@ import msgspec
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
+from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
@@ -168,16 +169,17 @@ class _Importer:
 
     async def _import_session(self, archived: ArchivedSession) -> None:
         """Import one session as new, longer, unchanged, or diverged; a branch behind its parent here."""
-        archived = _with_parent(archived, self._session_ids)
+        unchanged = _with_parent(archived, self._session_ids)
+        archived = _in_ask(unchanged)
         point = archived.header.branch
         shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
         events = [*shared, *archived.events]
         stored = await self._store.events(archived.header.id)
         session_id, outcome = archived.header.id, _outcome_of(stored, events)
         if outcome == "apart":
-            session_id = _diverged_id(archived)
+            session_id = _diverged_id(unchanged)  # as earlier versions named it
             stored = await self._store.events(session_id)
-            outcome = "unchanged" if stored == events else "apart"
+            outcome = "unchanged" if _outcome_of(stored, events) == "unchanged" else "apart"
         self._session_ids[archived.header.id] = session_id
         is_parent_short = point is not None and len(shared) < point.seq
         if is_parent_short or (outcome in ("extended", "apart") and not self._is_writable(session_id)):
@@ -253,8 +255,7 @@ class _Importer:
 
 
 def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEvent]) -> SessionOutcome:
-    shared = min(len(stored), len(archived))
-    if stored[:shared] != archived[:shared]:
+    if any(_event_in_ask(one) != _event_in_ask(other) for one, other in zip(stored, archived, strict=False)):
         return "apart"
     if not stored:
         return "new"
@@ -279,6 +280,17 @@ def _open_calls(log: Sequence[RecordedEvent]) -> set[str]:
             case _:
                 pass
     return open_calls
+
+
+def _in_ask(archived: ArchivedSession) -> ArchivedSession:
+    """Return a session of an archive whose agent asks: to act unasked is allowed on this computer."""
+    return ArchivedSession(archived.header, [_event_in_ask(recorded) for recorded in archived.events])
+
+
+def _event_in_ask(recorded: RecordedEvent) -> RecordedEvent:
+    if not (isinstance(recorded.event, ModeChanged) and recorded.event.mode == "auto"):
+        return recorded
+    return msgspec.structs.replace(recorded, event=ModeChanged("ask"))
 
 
 def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> ArchivedSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -115,39 +114,3 @@ def sandbox_environment(environment: Mapping[str, str], temp_dir: str) -> dict[s
 
 def _temp_environment(folder: str) -> dict[str, str]:
     return dict.fromkeys(_TEMP_VARIABLES, folder)
-
-
-_MAX_DEPTH, _MAX_FOLDERS = 4, 4_000
-_SKIPPED = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "build", "dist", ".tox"})
-
-
-def find_git_paths(root: Path) -> tuple[Path, ...]:
-    """Find git's own paths in a workspace: `.git` folders and files, also of submodules and work trees.
-
-    Looks four levels deep, and blocks.
-    """
-    git_paths: list[Path] = []
-    pending, visited = [(root, 0)], 0
-    while pending and visited < _MAX_FOLDERS:
-        folder, depth = pending.pop(0)
-        visited += 1
-        for entry in _entries(folder):
-            if entry.name == ".git":
-                git_paths += [Path(entry.path), *_modules(Path(entry.path))]
-            elif depth < _MAX_DEPTH and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
-                pending.append((Path(entry.path), depth + 1))
-    return tuple(git_paths)
-
-
-def _modules(git: Path) -> list[Path]:
-    """Return the git folders of submodules and of further work trees."""
-    configs = [path for name in ("modules", "worktrees") for path in (git / name).glob("**/config*")]
-    return list(dict.fromkeys(path.parent for path in configs))
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for entry in entries if not entry.is_symlink()]
-    except OSError:
-        return []

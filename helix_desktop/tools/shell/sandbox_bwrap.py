@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, find_git_paths, sandbox_environment
+from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
+from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
 
 _PROBE_S = 5
-_GIT_READ_ONLY = ("hooks", "config", "config.worktree", "info/attributes")
 _NAMES = (
     "/run/systemd/resolve",
     "/run/NetworkManager",
@@ -87,21 +87,20 @@ def _mounts(scope: SandboxScope, network: bool) -> Iterator[str]:
             yield from _hide(path)
     for path in scope.read_only:
         yield from ("--ro-bind-try", str(path), str(path))
-    for git in () if scope.is_read_only else find_git_paths(scope.root):
-        yield from _protect_git(git)
+    if not scope.is_read_only:
+        yield from _protect_git(find_git_paths(scope.root, scope.home))
 
 
 def _hide(path: Path) -> tuple[str, ...]:
     return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
 
 
-def _protect_git(git: Path) -> Iterator[str]:
-    if not git.is_dir():
-        yield from ("--ro-bind-try", str(git), str(git))
-        return
-    # Being a mount of its own, the folder cannot be moved away and replaced by another one.
-    yield from ("--bind", str(git), str(git))
-    for name in _GIT_READ_ONLY:
-        yield from ("--ro-bind-try", str(git / name), str(git / name))
-    if not (git / "hooks").exists():
-        yield from ("--tmpfs", str(git / "hooks"))
+def _protect_git(git: GitPaths) -> Iterator[str]:
+    for folder in git.folders:
+        # Being a mount of its own, the folder cannot be moved away and replaced by another one.
+        yield from ("--bind", str(folder), str(folder))
+    for path in git.read_only:
+        yield from ("--ro-bind-try", str(path), str(path))
+    for folder in git.folders:
+        if (folder / "objects").is_dir() and not (folder / "hooks").exists():
+            yield from ("--tmpfs", str(folder / "hooks"))

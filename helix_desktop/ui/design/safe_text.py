@@ -12,6 +12,7 @@ _TOOLTIP_CHARS = 100  # of a line of a tooltip that stays in one line
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_OTHER_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
 def clean_output(text: str) -> str:
@@ -26,6 +27,14 @@ def escape_invisible(text: str) -> str:
     For what a user is asked to approve: what is read must be what is run.
     """
     return _HIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def escape_command(text: str) -> str:
+    """Return a command as `escape_invisible` does, and with spaces that only look like plain ones as codes.
+
+    To a shell they are part of a word.
+    """
+    return _OTHER_SPACES.sub(lambda match: f"\\u{ord(match.group()):04x}", escape_invisible(text))
 
 
 def plain_tooltip(text: str) -> str:

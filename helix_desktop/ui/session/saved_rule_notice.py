@@ -10,7 +10,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -76,4 +76,4 @@ class SavedRuleNotice(QObject):
 
 def _one_line(rule: PermissionRule) -> str:
     """Return a rule's words without line breaks, cut where a command is long."""
-    return ellipsize(" ".join(escape_invisible(translate(rule.text)).split()), _RULE_CHARS)
+    return ellipsize(" ".join(escape_command(translate(rule.text)).split()), _RULE_CHARS)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLayout, QScrollArea, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
@@ -93,11 +93,25 @@ def _consequence_line(icon_name: str, text: str) -> QWidget:
 
 
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
-    """Return what other programs run or obey in the folder."""
-    if not auto_run_files:
-        return card(row(label(tr("No auto-run files found."), "muted"), margins=(14, 10, 14, 10)))
+    """Return what the agent, and what other programs, run or obey in the folder."""
+    followed = [item for item in auto_run_files if item.is_followed]
+    others = [item for item in auto_run_files if not item.is_followed]
+    parts: list[QLayout | QWidget] = []
+    if followed:
+        heading = label(tr("The agent follows what these files say:"), "muted", wrap=True)
+        parts.append(column(heading, *map(_auto_run_item, followed), gap=8, margins=(14, 10, 14, 6)))
+    if others:
+        found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
+        words = label(found, "muted", wrap=True)
+        parts += [row(words, margins=(14, 10, 14, 0)), _scrolled_items(others)]
+    else:
+        parts.append(row(label(tr("No auto-run files found."), "muted"), margins=(14, 10, 14, 10)))
+    return card(column(*parts, gap=2, margins=(1, 0, 1, 6 if others else 0)))
+
+
+def _scrolled_items(items: Sequence[AutoRunFile]) -> QScrollArea:
     lines = column(
-        *(_auto_run_item(auto_run_file) for auto_run_file in auto_run_files),
+        *map(_auto_run_item, items),
         None,
         gap=8,
         margins=(13, 6, 13, 4),
@@ -111,9 +125,7 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
-    found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
-    words = label(found, "muted", wrap=True)
-    return card(column(row(words, margins=(14, 10, 14, 0)), area, gap=2, margins=(1, 0, 1, 6)))
+    return area
 
 
 def _auto_run_item(item: AutoRunFile) -> QWidget:

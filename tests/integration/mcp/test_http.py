@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import socket
 import sys
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import zstandard
 
+from tests.support.local_site import http_response, serve_site
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR, McpRig, approved_server
 
 
@@ -99,3 +103,33 @@ async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) ->
     for server in (web, flood):
         server.close()
         await server.wait_closed()
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "text/event-stream"])
+async def test_compressed_answers_are_read_in_bounded_memory(rig: McpRig, media_type: str) -> None:
+    """65 KB of a reply take no gigabytes, and what was not requested is refused."""
+    flood = b"data: " if media_type == "text/event-stream" else b""
+    bodies = {
+        "gzip": gzip.compress(flood + b" " * 400_000_000),
+        "zstd": zstandard.compress(bytes(400_000_000)),
+    }
+    pages = {
+        f"/{encoding}": http_response(body, media_type, extra_headers=f"Content-Encoding: {encoding}\r\n")
+        for encoding, body in bodies.items()
+    }
+    async with serve_site(pages) as site:
+        entries = [
+            approved_server(name, command="", args=(), url=f"http://127.0.0.1:{site.port}/{name}")
+            for name in bodies
+        ]
+        tracemalloc.start()
+        try:
+            await rig.hub.set_servers(entries, True)
+            await rig.wait_until(
+                lambda: all(rig.actor(entry.name).status.state == "failed" for entry in entries)
+            )
+            assert tracemalloc.get_traced_memory()[1] < 150_000_000
+        finally:
+            tracemalloc.stop()
+        assert "content encoding zstd" in rig.actor("zstd").status.reason
+        await rig.close()

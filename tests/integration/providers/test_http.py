@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import socket
 import subprocess
 import sys
+import tracemalloc
+import zlib
+from collections.abc import Callable
 
 import pytest
+import zstandard
 
 from helix_desktop.domain.errors import ModelRequestRejected, ModelUnreachable
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import HttpClient, is_loopback
+from helix_desktop.providers.http import HttpClient, HttpError, is_loopback
 from helix_desktop.providers.model_list import list_models
+from tests.support.local_site import http_response, serve_site
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 
 
@@ -122,3 +128,56 @@ def test_heavy_modules_are_imported_lazily() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def _raw_deflate(data: bytes) -> bytes:
+    deflater = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return deflater.compress(data) + deflater.flush()
+
+
+async def _body(reply: bytes) -> str:
+    http = HttpClient()
+    try:
+        async with (
+            serve_site({"/": reply}) as site,
+            http.send("GET", f"http://127.0.0.1:{site.port}/") as response,
+        ):
+            return await response.text()
+    finally:
+        await http.aclose()
+        for _ in range(10):  # the client library's generators close one another, a round of the loop each
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", _raw_deflate),
+    ],
+)
+async def test_a_small_compressed_body_is_read_in_bounded_memory(
+    encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
+    header = f"Content-Encoding: {encoding}\r\n"
+    for words in ("", "grüß " * 50_000):
+        assert await _body(http_response(pack(words.encode()), extra_headers=header)) == words
+    flood = http_response(pack(bytes(100_000_000)), extra_headers=header)
+    tracemalloc.start()
+    try:
+        assert len(await _body(flood)) == 1024 * 1024
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["zstd", "br", "gzip, gzip", "gzip,deflate", "gzip"])
+async def test_a_compression_that_was_not_requested_is_refused(encoding: str) -> None:
+    packed = zstandard.compress(bytes(100_000_000))
+    assert len(packed) < 65_536
+    with pytest.raises(HttpError) as refused:
+        await _body(http_response(packed, extra_headers=f"Content-Encoding: {encoding}\r\n"))
+    assert "can't be unpacked" in str(refused.value.why)
+    assert "Check the base URL" in str(refused.value.fix)

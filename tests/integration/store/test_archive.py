@@ -20,6 +20,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ArchiveWriteFailed,
@@ -27,8 +28,11 @@ from helix_desktop.domain.errors import (
     InvalidArchive,
     StoreClosed,
 )
+from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.store.archive_report import ArchiveTotals
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
@@ -485,3 +489,34 @@ async def test_an_archive_contains_no_path_and_no_rule(
     plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).read()
     assert str(tmp_path).encode() not in plain
     assert WORKSPACE.encode() in plain
+
+
+async def test_an_imported_session_begins_in_ask_and_is_still_known_again(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
+    """What its agent may do without asking was allowed on another computer, of a branch too."""
+    store, archive = pair
+    modes: tuple[PermissionMode, ...] = ("auto", "plan", "auto")
+    await store.commit(
+        Commit("m", [RecordedEvent(seq, START_MS, ModeChanged(mode)) for seq, mode in enumerate(modes, 1)])
+    )
+    branched = SessionBranched("m", 3, "Fork")
+    await store.commit(Commit("b", [RecordedEvent(4, START_MS, branched)]))
+    await export_store(store, str(archive), "Name", START_MS)
+    own = await store.events("m")
+    assert set((await import_store(store, str(archive))).unchanged) >= {"m", "b"}
+    assert await store.events("m") == own, "one's own sessions keep their mode"
+    other = await opened(tmp_path / "other", OTHER_WORKSPACE)
+    assert set((await import_store(other, str(archive))).new) >= {"m", "b"}
+    for session_id in ("m", "b"):
+        transcript = Transcript()
+        for recorded in await other.events(session_id):
+            transcript.apply(recorded)
+        assert transcript.mode == "ask"
+    await store.commit(Commit("m", [user_message_event(4, "went on there")]))
+    await export_store(store, str(archive), "Name", START_MS)
+    report = await import_store(other, str(archive))
+    assert (report.extended, report.apart) == (("m",), ())
+    assert [event.seq for event in await other.events("m")] == [1, 2, 3, 4]
+    await store.close()
+    await other.close()

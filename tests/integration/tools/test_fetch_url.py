@@ -215,6 +215,7 @@ async def test_large_pages_are_cut_and_binary_ones_described(tmp_path: Path) -> 
     )
     pages = {
         "/big": flood,
+        "/zstd": http_response(b"?", "text/plain", extra_headers="Content-Encoding: zstd\r\n"),
         "/bin": http_response(b"\x89PNG\0", "image/png"),
         "/latin": http_response(b"gr\xfc\xdf", "text/plain; charset=latin-1"),
     }
@@ -224,6 +225,9 @@ async def test_large_pages_are_cut_and_binary_ones_described(tmp_path: Path) -> 
         assert (await web.fetch("http://example.org/latin")).content.decode().endswith("\n\ngrüß")
         binary = (await web.fetch("http://example.org/bin")).content.decode()
         missing = await web.fetch("http://example.org/none")
+        with pytest.raises(ToolError, match="content encoding zstd"):
+            await web.fetch("http://example.org/zstd")
+    assert "accept-encoding: gzip, deflate\r\n" in site.requests[0].lower()
     assert big.count(b"x") < 5 * 1024 * 1024 + 100
     assert b"only the first 5.0 MB of it" in big[:200]
     assert binary.endswith("It is not text, so its content is not shown.\n")

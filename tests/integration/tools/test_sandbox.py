@@ -229,6 +229,89 @@ async def test_git_ignores_configuration_written_by_a_command(bubblewrap_rig: Sa
     ).ok
 
 
+async def test_a_command_changes_nothing_that_git_follows_from_its_configuration(
+    bubblewrap_rig: SandboxRig,
+) -> None:
+    """Read-only is what exists: included files, hooks elsewhere, and a git folder that is named by a file."""
+    root = bubblewrap_rig.root
+    deep = root / "a/b/c/d/e/f"
+
+    def prepare() -> None:
+        git = ("git", "-c", "user.name=a", "-c", "user.email=b@c")
+        for folder in (root, deep):
+            subprocess.run([*git, "init", "-q", str(folder)], check=True)
+        subprocess.run([*git, "-C", str(root), "commit", "-qm", "one", "--allow-empty"], check=True)
+        subprocess.run(
+            [*git, "init", "-q", "--separate-git-dir", str(root / "free"), str(root / "lib")], check=True
+        )
+        subprocess.run([*git, "-C", str(root), "worktree", "add", "-q", str(root / "tree")], check=True)
+        for name in ("shared.inc", "team/more.inc", "my hooks/pre-commit", "team/when.inc"):
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_text("")
+        (root / "shared.inc").write_text("[include]path = team/more.inc\n")
+        config = (
+            '[include] path = ../shared.inc ; of all\n[core]\n\tHooksPath = "my\\\n hooks"\n'
+            f'[includeIf "gitdir:{root}/"]\n\tpath = {root}/team/when.inc # here\n'
+        )
+        with (root / ".git/config").open("a") as file:
+            file.write(config)
+
+    await asyncio.to_thread(prepare)
+    followed = (
+        *("lib/.git", "free/config", "tree/.git", ".git/worktrees/tree/commondir"),
+        *("shared.inc", "team/more.inc", "team/when.inc", "my hooks/pre-commit", "a/b/c/d/e/f/.git/config"),
+    )
+    before = {name: (root / name).read_bytes() for name in followed}
+    for name in followed:
+        for command in (f"echo evil > '{name}'", f"rm -f '{name}' && echo evil > '{name}'"):
+            assert not (await bubblewrap_rig.run(command)).ok, command
+    assert not (await bubblewrap_rig.run("mv free moved")).ok
+    assert not (await bubblewrap_rig.run("echo evil > 'my hooks/pre-push'")).ok
+    assert {name: (root / name).read_bytes() for name in followed} == before
+    assert not (root / ".git/commondir").exists(), "nothing is made in the user's repository"
+    identity = "-c user.name=a -c user.email=b@c"
+    for command in (
+        "git init -q new && echo x > new/x && git -C new add x",
+        f"git -C lib add -A && git -C lib {identity} commit -qm one --allow-empty",
+        f"git -C tree {identity} commit -qm two --allow-empty",
+        f"git checkout -qb side && echo 1 > f && git add f && git {identity} commit -qm side",
+        f"git checkout -qb other HEAD~ && echo 2 > f && git add f && git {identity} commit -qm other",
+        f"! git {identity} rebase side && echo 3 > f && git add f && "
+        f"GIT_EDITOR=true git {identity} rebase --continue",
+        "mkdir -p build && git init -q build/dep",
+        "rm -rf build",
+    ):
+        result = await bubblewrap_rig.run(command)
+        assert result.ok, result.content
+
+
+async def test_hooks_that_another_folder_of_git_names_are_read_only(bubblewrap_rig: SandboxRig) -> None:
+    """The workspace is a linked worktree, a part of a checkout, or has its hooks beside its files."""
+    home, root = bubblewrap_rig.home, bubblewrap_rig.root
+
+    def prepare() -> None:
+        git = ("git", "-C", str(home / "main"), "-c", "user.name=a", "-c", "user.email=b@c")
+        subprocess.run(["git", "init", "-q", str(home / "main")], check=True)
+        subprocess.run([*git, "commit", "-qm", "one", "--allow-empty"], check=True)
+        subprocess.run([*git, "config", "core.hooksPath", ".hooks"], check=True)
+        subprocess.run([*git, "worktree", "add", "-q", str(root / "tree")], check=True)
+        subprocess.run(["git", "init", "-q", str(home)], check=True)
+        subprocess.run(["git", "-C", str(home), "config", "core.hooksPath", "work/team"], check=True)
+        (root / "link").mkdir()
+        subprocess.run(["git", "init", "-q", str(root / "elsewhere")], check=True)
+        (root / "link/.git").symlink_to(root / "elsewhere/.git")
+        for folder in ("tree/.hooks", "team", "flat"):
+            (root / folder).mkdir(exist_ok=True)
+            (root / folder / "pre-commit").write_text("")
+        subprocess.run(["git", "init", "-q", str(root / "flat")], check=True)
+        subprocess.run(["git", "-C", str(root / "flat"), "config", "core.hooksPath", "."], check=True)
+
+    await asyncio.to_thread(prepare)
+    for name in ("tree/.hooks/pre-commit", "team/pre-commit", "flat/pre-commit", "elsewhere/.git/config"):
+        assert not (await bubblewrap_rig.run(f"echo evil > {name}")).ok, name
+    assert (await bubblewrap_rig.run("echo x > flat/a.txt && echo x > tree/a.txt && echo x > new.txt")).ok
+
+
 async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(
     bubblewrap_rig: SandboxRig,
 ) -> None:

@@ -374,7 +374,8 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
     yield Screen("recall", recall, _LEAST)
     refused = RecallDialog(window, "run_command npm test", RecallPart("lines", 9, 4))
     yield Screen("recall_refused", refused, _LEAST)
-    files = (AutoRunFile(".vscode/tasks.json", half_longer("tasks that VS Code runs")),) * 3
+    followed = AutoRunFile("AGENTS.md", half_longer("instructions that go to your model"), is_followed=True)
+    files = (followed, *(AutoRunFile(".vscode/tasks.json", half_longer("tasks that VS Code runs")),) * 3)
     yield Screen("trust", TrustDialog(window, "helix-desktop", "/home/mara/code/helix-desktop", files), _OWN)
     yield Screen("trust, nothing found", TrustDialog(window, "notes", "/home/mara/notes", ()), _OWN)
     cost = CostState(Spending(42_300, 0.41, estimated=True), Budget(100_000, 2.0), is_default=True)

@@ -154,7 +154,11 @@ def test_auto_run_files_are_named_but_not_opened(project: Path) -> None:
         (project / ".git" / "hooks" / name).write_text("exit 1", encoding="utf-8")
     os.mkfifo(project / "Makefile")  # would block a reader
     (project / ".envrc").symlink_to("nowhere")
+    os.mkfifo(project / "AGENTS.md")
+    (project / "CLAUDE.md").write_text("@AGENTS.md", encoding="utf-8")
     assert [(file.path, file.effect) for file in find_auto_run_files(project)] == [
+        ("AGENTS.md", "instructions that go to your model with every request"),
+        ("CLAUDE.md", "instructions that go to your model with every request"),
         (".git/hooks", "programs that git runs: pre-commit"),
         (".envrc", "sets the environment of every shell in the folder"),
         ("Makefile", "commands that make runs"),

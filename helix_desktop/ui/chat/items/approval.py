@@ -37,7 +37,7 @@ from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines
 from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
-from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.translation import Translator, translate
 
@@ -75,7 +75,7 @@ def _first_places(places: Sequence[str]) -> str:
 
 def _reason_texts(row: ApprovalRow) -> list[str]:
     """Return why the user is asked, and what there is to know before the answer."""
-    matched = translate(change_facts(row.matched_rule, escape_invisible))
+    matched = translate(change_facts(row.matched_rule, escape_command))
     reasons = [tr("Approval required by rule: {rule}", rule=matched)] if row.matched_rule else []
     if row.data_loss:
         names = _first_places(row.data_loss)
@@ -195,7 +195,8 @@ class ApprovalItem(RowItem):
         return blocks
 
     def _plain_detail(self, tools: ItemTools) -> TextLayout:
-        lines = escape_invisible(self._approval.detail).rstrip("\n").split("\n")
+        escape = escape_command if self._approval.kind == "command" else escape_invisible
+        lines = escape(self._approval.detail).rstrip("\n").split("\n")
         if "detail" not in self.context.expanded:
             self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
         visible = lines[: len(lines) - self._hidden_lines]

@@ -99,8 +99,9 @@ class CodeBlock:
         highlighter: Highlighter,
         split: CodeSplit | None = None,
         title: str = "",
+        shown: str = "",
     ) -> None:
-        """`title` stands above the code in the place of its language or path."""
+        """`title` stands above the code in the place of its language or path, `shown` in the code's own."""
         self._split = split
         self._style = style
         self._writer = writer
@@ -110,7 +111,7 @@ class CodeBlock:
         self.label = title or label
         self._has_path = not title and label != self.language
         self._source = code.text
-        self.text = writer.write_plain(clean_output(code.text), mono=True)
+        self.text = writer.write_plain(clean_output(shown or code.text), mono=True)
         self._complete_end = 0  # position where the complete lines of an open fence end
         self.complete_lines = 0
         self.frame = QRectF()

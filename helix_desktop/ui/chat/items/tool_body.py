@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
 )
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
+from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_date
@@ -243,8 +243,8 @@ def _command_block(row: ToolRow, style: ChatStyle, tools: ItemTools) -> CodeBloc
         parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(row.command.folder)))
     if row.command.network:
         parts.append(tr("with network"))
-    code = Code(row.command.text, "sh")
-    return CodeBlock(tools.writer, style, code, tools.highlighter, title=" · ".join(parts))
+    code, shown = Code(row.command.text, "sh"), escape_command(row.command.text)
+    return CodeBlock(tools.writer, style, code, tools.highlighter, title=" · ".join(parts), shown=shown)
 
 
 def _section_contents(row: ToolRow, token_ratio: float) -> list[tuple[str, HeadAndTail]]:

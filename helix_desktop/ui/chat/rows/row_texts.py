@@ -24,7 +24,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator, translate
@@ -114,7 +114,8 @@ def bar_texts(row: ToolRow) -> tuple[str, ...]:
 
 def bar_target(row: ToolRow) -> str:
     """Return the target of a call in one line."""
-    return escape_invisible(row.target.replace("\n", " ↵ "))
+    escape = escape_command if row.tool == "run_command" else escape_invisible
+    return escape(row.target.replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:

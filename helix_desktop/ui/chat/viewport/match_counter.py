@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import bar_texts, text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.design.document_units import to_lower
+from helix_desktop.ui.design.safe_text import escape_command
 
 _SLICE_S = 0.006
 _MARKUP = re.compile(r"[*_`\[\]<>#|\\~&:]|^\s*(?:[-+=]|\d+[.)])|\s$|\n\s", re.MULTILINE)
@@ -132,7 +133,7 @@ def _searchable_texts(row: Row) -> Iterator[str]:
         case ToolRow() if not row.todo:
             yield from bar_texts(row)
             if row.command is not None:
-                yield row.command.text
+                yield escape_command(row.command.text)
             if row.subagent_session and row.can_open:
                 yield row.target
             ends = row.original.head_and_tail if row.original is not None else row.shown_lines

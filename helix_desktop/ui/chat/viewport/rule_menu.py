@@ -10,7 +10,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.ui.chat.actions import ApprovalAnswer, Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.design.safe_text import escape_invisible, plain_tooltip
+from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -31,7 +31,7 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
         menu.addAction(tr("Allows only in the sandbox, denies everywhere")).setEnabled(False)
         menu.addSeparator()
     for number, offer in enumerate(row.offers):
-        rule = translate(change_facts(offer, escape_invisible))
+        rule = translate(change_facts(offer, escape_command))
         line = ellipsize(" ".join(rule.split()), _RULE_CHARS).replace("&", "&&")
         answers = menu.addMenu(line) if len(row.offers) > 1 else menu
         heading = answers.menuAction() if answers is not menu else menu.addAction(line)

@@ -18,7 +18,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Badge
-from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions.sandbox_group import SandboxGroup
@@ -224,7 +224,7 @@ class PermissionsPage(QWidget):
 
 def _rule_label(rule: str) -> QLabel:
     """Return a label of a rule, hidden characters escaped, its middle cut if it is very long."""
-    escaped = escape_invisible(rule)
+    escaped = escape_command(rule)
     cut = len(escaped) > _MAX_RULE_CHARS
     ends = f"{escaped[: _MAX_RULE_CHARS // 2]} … {escaped[-_MAX_RULE_CHARS // 2 :]}" if cut else escaped
     # A word longer than the page would widen it: let it break anywhere.

@@ -13,9 +13,11 @@ from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.rows.row_texts import bar_target
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import row_key
 
 _RULES = suggest_command_rules("git push", confined=True)
 _CONFINED = ApprovalRequest(
@@ -182,6 +184,24 @@ def test_an_edit_has_the_colors_of_its_code(qtbot: QtBot) -> None:
     assert strings == ["'old'", "'new'", ""]
     assert [role for _, _, role in lines[2].runs].count("keyword") == 2
     assert color_lines(lines[:1], "notes") == [lines[0]]
+
+
+def test_spaces_that_look_like_plain_ones_are_marked_in_commands_alone(qtbot: QtBot) -> None:
+    spaces = "\u00a0\u1680\u2000\u2005\u200a\u202f\u205f\u3000"
+    codes = "".join(f"\\u{ord(space):04x}" for space in spaces)
+    command = f"rm\u00a0-rf {spaces}x"
+    rules = suggest_command_rules(command, confined=True)
+    ask = msgspec.structs.replace(
+        _CONFINED, subject=command, detail=command, rule=rules[0], suggested_rules=rules
+    )
+    row, item = _shown(qtbot, ask)
+    assert f"rm\\u00a0-rf {codes}x" in [text.text() for text in item.texts]
+    assert row.detail == command, "what is allowed is what runs"
+    target = ToolRow(row_key("t"), "run_command", command, "ok")
+    assert bar_target(target) == f"rm\\u00a0-rf {codes}x"
+    assert bar_target(msgspec.structs.replace(target, tool="read_file")) == command
+    _, item = _shown(qtbot, msgspec.structs.replace(ask, kind="other"))
+    assert command in [text.text() for text in item.texts]
 
 
 def test_it_shows_what_a_server_says_of_its_tool(qtbot: QtBot) -> None:

@@ -87,11 +87,11 @@ def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAct
 
 def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> None:
     """Also before its output is there, and with the folder and the network that the call asks for."""
-    command = ShellCommand("make all 2>&1 | tee -a build.log\n" + "echo done; " * 30, "src", network=True)
+    command = ShellCommand("make\u3000all 2>&1 | tee build.log\n" + "echo done; " * 30, "src", network=True)
     running = ToolRow(row_key("t"), "run_command", command.text, "running", command=command)
     view.chat_viewport.model.reset([running])
     press(view, "open:card")
-    assert words(view) == command.text
+    assert words(view) == command.text.replace("\u3000", "\\u3000"), "it looks like a plain space"
     copy = laid_out_card(view).hit_area_for(CopyCode)
     assert copy is not None
     assert copy.label.endswith("Command · in src · with network")

@@ -78,6 +78,37 @@ def test_a_secret_is_gone_from_versions_lists_and_disk(database: FileHistoryData
     assert redact(database).redact(no_progress).is_empty
 
 
+def test_names_of_files_that_hold_the_secret_are_reported(database: FileHistoryDatabase) -> None:
+    """They are the user's, as their contents are; nothing else of them is left."""
+    clean, link = state(database, b"clean"), FileState("link", target=f"/run/{SECRET}")
+    with database.write():
+        database.tree.put(
+            [
+                (path, SeenPath(seen, b"stamp", False))
+                for path, seen in (("a.py", clean), (f"dump-{SECRET}/b", clean), ("current", link))
+            ]
+        )
+    for matches in (redact(database).preview(no_progress), redact(database).redact(no_progress)):
+        assert matches.workspace_files == ("current", f"dump-{SECRET}/b")
+        assert matches.file_versions == ()
+    assert database.contents.get(clean.digest) == b"clean"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_secret_is_found_in_utf_16(database: FileHistoryDatabase, encoding: str) -> None:
+    wide = state(database, f"[Grüße]\r\nkey={SECRET}\r\n".encode(encoding))
+    packed = state(database, b"-EncodedCommand " + base64.b64encode(f"curl {SECRET}".encode("utf-16-le")))
+    matches = redact(database).redact(no_progress)
+    assert set(matches.file_versions) == {wide.digest, packed.digest}
+    with pytest.raises(ContentRedacted):
+        database.contents.get(wide.digest)
+    redaction = Redaction(RedactionRequest(SECRET), NOW)
+    text = f"a{SECRET}b, ä{SECRET}"
+    assert redaction.redact_data(text.encode(encoding)).decode(encoding) == text.replace(
+        SECRET, redaction.mark
+    )
+
+
 def test_what_was_removed_is_stored_again_only_when_that_is_allowed(database: FileHistoryDatabase) -> None:
     digest = database.contents.put(SECRET.encode())
     redact(database).redact(no_progress)
