@@ -12279,7 +12279,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>The inspector says under “What comes next” what changes when, what it saves and costs.</source>
+            <source>The inspector says under “Waiting now” what is ready to be cached and what is not noted yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12728,11 +12728,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
-            <source>A change that is due comes first: the inspector says which, under What comes next.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>A line says that you excluded it, and the agent can recall it. You can undo this.</source>
             <translation type="unfinished" />
@@ -12745,19 +12740,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>A marker takes its place, and the agent can recall it. You can undo this.</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps in about %n model calls ({tokens} of about {total} by then)</source>
-            <translation>
-                <numerusform>A note replaces old steps in about %n model call ({tokens} of about {total} by then)</numerusform>
-                <numerusform>A note replaces old steps in about %n model calls ({tokens} of about {total} by then)</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps with the next request ({tokens})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12868,49 +12850,20 @@
             <source>Cached</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs in about %n model calls ({tokens} of about {total} by then)</source>
-            <translation>
-                <numerusform>Caches old outputs in about %n model call ({tokens} of about {total} by then)</numerusform>
-                <numerusform>Caches old outputs in about %n model calls ({tokens} of about {total} by then)</numerusform>
-            </translation>
-        </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs with the next request ({tokens})</source>
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
+            <source>Cached together, once that pays for sending the rest again.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching and noting</source>
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
+            <source>Caching</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching old outputs</source>
+            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
+            <source>Caching or compaction that is due when you send comes first.</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching or noting doesn't pay off before the context is compacted, in about %n model calls.</source>
-            <translation>
-                <numerusform>Caching or noting doesn't pay off before the context is compacted, in about %n model call.</numerusform>
-                <numerusform>Caching or noting doesn't pay off before the context is compacted, in about %n model calls.</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching or noting doesn't pay off before the context is compacted.</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching or noting doesn't pay off within the next %n model calls.</source>
-            <translation>
-                <numerusform>Caching or noting doesn't pay off within the next %n model call.</numerusform>
-                <numerusform>Caching or noting doesn't pay off within the next %n model calls.</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
@@ -12945,16 +12898,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/request/window.py" />
             <source>Close</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Comes</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Compaction</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13190,11 +13133,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>It comes sooner after a pause of {time}, when the provider's cache has expired.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>It isn't in the context of this session, or it's sent in full.</source>
             <translation type="unfinished" />
@@ -13261,11 +13199,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>New of these</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>New on disk</source>
             <translation type="unfinished" />
@@ -13278,17 +13211,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Next request: at most {tokens}, once room is made</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Next request: {fresh} new, {cached} from the provider's cache</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Next request: {tokens}, all counted as new</source>
             <translation type="unfinished" />
         </message>
@@ -13298,7 +13231,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Not noted yet</source>
             <translation type="unfinished" />
         </message>
@@ -13314,7 +13247,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Noted after a turn from</source>
             <translation type="unfinished" />
         </message>
@@ -13330,7 +13263,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Noted only when you start it: the last %n tries failed.</source>
             <translation>
                 <numerusform>Noted only when you start it: the last try failed.</numerusform>
@@ -13360,13 +13293,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Noting facts</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Noting old steps</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13471,7 +13399,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Ready to be cached</source>
             <translation type="unfinished" />
         </message>
@@ -13551,11 +13479,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Request then</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Requested by the agent</source>
             <translation type="unfinished" />
@@ -13576,18 +13499,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Saves in each request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Saves {tokens} in every later request.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Sent again, once</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13674,7 +13587,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>The last %n tries failed. Helix tries again later.</source>
             <translation>
                 <numerusform>The last try failed. Helix tries again later.</numerusform>
@@ -13763,7 +13676,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>What comes next</source>
+            <source>Waiting now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13774,11 +13687,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Write a message</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Writing reads</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13824,37 +13732,9 @@
             <source>Your messages, with the files and cached outputs that you attached.</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>in about %n model calls</source>
-            <translation>
-                <numerusform>in about %n model call</numerusform>
-                <numerusform>in about %n model calls</numerusform>
-            </translation>
-        </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>of {size} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>the original messages</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>up to {tokens}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>with the next request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>{before} → {after}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13898,7 +13778,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>{text} · free</source>
             <translation type="unfinished" />
         </message>

@@ -260,8 +260,8 @@ class WindowChangesState:
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastPart:
-    """One of the rewrites that come next: its figures as name and value, and a sentence below them."""
+class StatusPart:
+    """What waits for one kind of rewrite: its figures as name and value, and a sentence below them."""
 
     title: str
     figures: tuple[tuple[str, str], ...] = ()
@@ -274,8 +274,7 @@ class InspectorState:
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
-    `next_text` which change comes next and when, `forecast` all that comes, with what it takes, saves and
-    costs. `cost_text` says what the request costs.
+    `waiting` what waits for a rewrite now. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was. It can be compared with the first requests of `turns` turns; `changes` is None while it
@@ -295,8 +294,7 @@ class InspectorState:
     compaction_text: str = ""
     ratio: str = ""
     pending_text: str = ""
-    next_text: str = ""
-    forecast: tuple[ForecastPart, ...] = ()
+    waiting: tuple[StatusPart, ...] = ()
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

@@ -33,7 +33,6 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
-from helix_desktop.ui.inspector.forecast_view import ForecastView
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -44,6 +43,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
+from helix_desktop.ui.inspector.waiting_view import WaitingView
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -231,14 +231,12 @@ class Inspector(Themed, QWidget):
         card.body.addLayout(foot)
         self._cost_row, self.cost = _icon_row("send", "faint")
         card.body.addWidget(self._cost_row)
-        self._next_row, self.next = _icon_row("layers", "faint")
-        card.body.addWidget(self._next_row)
         self._pending_row, self.pending = _icon_row("eye", "seg_observations")
         card.body.addWidget(self._pending_row)
-        self.forecast = ForecastView()
-        self.due = Disclosure(DisclosureHead(tr("What comes next"), "", "muted"), lambda: self.forecast)
-        self.forecast.setParent(self.due)
-        self.forecast.hide()
+        self.waiting = WaitingView()
+        self.due = Disclosure(DisclosureHead(tr("Waiting now"), "", "muted"), lambda: self.waiting)
+        self.waiting.setParent(self.due)
+        self.waiting.hide()
         card.body.addWidget(self.due)
         return card
 
@@ -325,10 +323,8 @@ class Inspector(Themed, QWidget):
         self._pending_row.setVisible(bool(state.pending_text))
         self.cost.setText(state.cost_text)
         self._cost_row.setVisible(bool(state.cost_text))
-        self.next.setText(state.next_text)
-        self._next_row.setVisible(bool(state.next_text))
-        self.forecast.show_parts(state.forecast)
-        self.due.setVisible(bool(state.forecast))
+        self.waiting.show_parts(state.waiting)
+        self.due.setVisible(bool(state.waiting))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         visible = [

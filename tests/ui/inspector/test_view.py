@@ -18,9 +18,9 @@ from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
-    ForecastPart,
     RowKind,
     Segment,
+    StatusPart,
     WindowChangesState,
 )
 from helix_desktop.ui.inspector.key_value import KeyValue
@@ -355,14 +355,14 @@ def test_the_turn_to_compare_with_stays_chosen_while_an_earlier_step_is_shown(qt
     assert bar.turn.currentData() == 5
 
 
-def test_a_shorter_forecast_leaves_nothing_of_a_longer_one(pane: Inspector) -> None:
+def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
     """Its lines are used again."""
-    long = ForecastPart("Caching", (("Comes", "soon"), ("Saves", "2k")), "Sooner after a pause.")
-    pane.set_state(replace(inspector_state(), forecast=(long, ForecastPart("Noting", (("Now", "9 %"),)))))
+    long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
+    pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
     pane.due.head.setChecked(True)
-    caching = ["Caching", "Comes: soon", "Saves: 2k", "Sooner after a pause."]
-    assert pane.forecast.texts() == [*caching, "Noting", "Now: 9 %"]
-    pane.set_state(replace(inspector_state(), forecast=(ForecastPart("Caching", (("Comes", "now"),)),)))
-    assert pane.forecast.texts() == ["Caching", "Comes: now"]
-    pane.set_state(replace(inspector_state(), forecast=()))
+    caching = ["Caching", "Ready: 2k", "Kept: 1k", "Once that pays."]
+    assert pane.waiting.texts() == [*caching, "Noting", "Now: 9 %"]
+    pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
+    assert pane.waiting.texts() == ["Caching", "Ready: 9k"]
+    pane.set_state(replace(inspector_state(), waiting=()))
     assert not pane.due.isVisible()
