@@ -10107,6 +10107,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>By the provider's count</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Cached: replaced by a marker. The agent can recall it.</source>
             <translation type="unfinished" />
@@ -10249,11 +10254,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>Reported by the provider</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/summaries/handover.py" />
             <source>Sections are missing: {headings}.</source>
             <translation type="unfinished" />
@@ -10289,6 +10289,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>The items add up to {tokens} by Helix's count</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/fallback_rate.py" />
             <source>The model didn't write an extract.</source>
             <translation type="unfinished" />
@@ -10302,38 +10307,6 @@
             <location filename="../../helix_desktop/context/summaries/observation_task.py" />
             <source>The noted facts weren't used.</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts about {ratio} × Helix's count (median of %n reports)</source>
-            <translation>
-                <numerusform>The provider counts about {ratio} × Helix's count (%n report)</numerusform>
-                <numerusform>The provider counts about {ratio} × Helix's count (median of %n reports)</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts as many tokens as Helix (median of %n reports)</source>
-            <translation>
-                <numerusform>The provider counts as many tokens as Helix (%n report)</numerusform>
-                <numerusform>The provider counts as many tokens as Helix (median of %n reports)</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</source>
-            <translation>
-                <numerusform>The provider counts {ratio} × Helix's count or less (%n report). Estimates use {ratio}.</numerusform>
-                <numerusform>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.</source>
-            <translation>
-                <numerusform>The provider counts {ratio} × Helix's count or more (%n report). Estimates use {ratio}.</numerusform>
-                <numerusform>The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/context/log/branch_points.py" />
@@ -12279,7 +12252,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>The inspector says under “Waiting now” what is ready to be cached and what is not noted yet.</source>
+            <source>The inspector says under “Waiting now” what is ready to be cached, or not noted yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12773,11 +12746,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>All rows above {counted} · total {total}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Also sent</source>
@@ -13009,11 +12977,6 @@
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Environment</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Estimated from the last report</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13384,11 +13347,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>Provider's count differs</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>Read</source>
             <translation type="unfinished" />
@@ -13593,11 +13551,6 @@
                 <numerusform>The last try failed. Helix tries again later.</numerusform>
                 <numerusform>The last %n tries failed. Helix tries again later.</numerusform>
             </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>The rows are estimates: Helix's count, scaled to the provider's tokens. The total starts from what the provider reported for the last request; this is the difference.</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />

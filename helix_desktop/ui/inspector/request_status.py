@@ -24,7 +24,7 @@ def with_rewrite_status(
         return replace(state, cost_text=_request_cost_text(cost))
     parts: tuple[StatusPart, ...] = ()
     if not state.is_on_hold:
-        cachable = (tr("Ready to be cached"), format_tokens(round(status.cachable * gauge.ratio)))
+        cachable = (tr("Ready to be cached"), format_tokens(status.cachable))
         waits = tr("Cached together, once that pays for sending the rest again.") if status.cachable else ""
         parts = (
             StatusPart(tr("Caching"), (cachable,), waits),

@@ -23,7 +23,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import RewriteStatus
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.presenter import CachePresenter
@@ -230,7 +230,6 @@ class SessionController(QObject):
         if not transcript.opening_seq:
             self._async_actions.start(conversation.plan_opening(), "plan the first message")
         self.next_messages.refresh()
-        self.composer.attachments.recount()
         self.composer.estimate.recount()
         totals = await workspace.store.totals()
         status = await self._read_status(conversation)
@@ -251,9 +250,9 @@ class SessionController(QObject):
         )
         if self.past.step is None:
             state = with_rewrite_status(state, status, policy, gauge, cost)
-            state = self.changes_since.apply(state, items, transcript.messages.turns, gauge.ratio)
+            state = self.changes_since.apply(state, items, transcript.messages.turns)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
-            self.chat.recount(gauge.ratio)
+            self.chat.recount()
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 
@@ -292,15 +291,14 @@ class SessionController(QObject):
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:
         """Return the request that the inspector shows, the next one or one of the past.
 
-        Its parts come with it, in tokens as the model counts them.
+        Its parts come with it.
         """
         if self.conversation is None:
             return None
         past = self.past.window
         if past is not None:
-            return past.window, scale_items(past.items(), past.gauge.ratio)
-        window, gauge = self.conversation.window.measure()
-        return window, scale_items(self.conversation.window.items(), gauge.ratio)
+            return past.window, past.items()
+        return self.conversation.window.measure()[0], self.conversation.window.items()
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

@@ -494,11 +494,12 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     kinds: tuple[RowKind, ...] = ("output", "fold", "handover")
     saved = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
     savings = tuple(Saving(kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
+    source = "Estimated from the provider's last report" if is_estimated else "By the provider's count"
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
-        used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
+        used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
         policy_levels(PROFILES["balanced"], 0.85), "Compacts at 85 % · 5.8k left",
-        "The provider counts about 1.25 × Helix's count (median of 5 reports)",
+        "The items add up to 11.7k by Helix's count",
         "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
         "(9.1k → 1.2k tokens)",
         (

@@ -18,7 +18,7 @@ tr = Translator("Chat")
 _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
 
 
-def figures_text(row: ToolRow, token_ratio: float) -> str:
+def figures_text(row: ToolRow) -> str:
     """Lines (or why it failed), time, exit code and tokens of a call, as one line of words.
 
     Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
@@ -38,7 +38,7 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
     if row.exit_code:  # 0 is what "done" says
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
     if row.tokens:
-        tokens = format_token_count(round(row.tokens * token_ratio))
+        tokens = format_token_count(row.tokens)
         parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
     return " · ".join(parts)
 

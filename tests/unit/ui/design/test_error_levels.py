@@ -33,7 +33,7 @@ ALARMS = {
     "StoreLocked", "StoreClosed", "StoreUnreadable", "StoreDamaged", "StoreWriteFailed", "ContentDamaged",
     "ContentTooLarge", "ModelError", "ModelUnreachable", "ModelRequestRejected", "AuthenticationFailed",
     "ImagesRejected", "ContextWindowExceeded", "InvalidModelResponse", "ToolError", "UnknownTool",
-    "SubagentFailed", "RequestInvalid", "RequestTooLarge",
+    "SubagentFailed", "RequestInvalid", "RequestTooLarge", "ReadingLost",
 }  # fmt: skip
 
 
