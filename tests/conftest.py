@@ -24,7 +24,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -353,8 +353,10 @@ def _children() -> set[int]:
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # the thread has ended
             numbers.update(map(int, path.read_text("ascii").split()))
-    # Python's own, for what processes share; it stays as long as this process.
-    return numbers - {resource_tracker._resource_tracker._pid}  # type: ignore[attr-defined]  # one of its own
+    # Python's own stay as long as this process: for what processes share, and what others are forked from.
+    tracker = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # one of its own
+    server = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]  # one of its own
+    return numbers - {tracker, server}
 
 
 def _command_of(number: int) -> str:

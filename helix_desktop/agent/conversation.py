@@ -427,9 +427,11 @@ class Conversation:
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
         self._engine.canceled_as = self.subagents.canceled_as = "interrupted"
+        self.checkpoints.stop_waiting()
         await self.side_questions.cancel()
         await self.stop()
         await self._runtime.scope.close()
+        self.checkpoints.stop_waiting()  # a turn that ended just now waits again
         self._engine.canceled_as = self.subagents.canceled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
         )

@@ -229,6 +229,11 @@ class Session:
             stopped=state.was_stopped,
         )
 
+    async def require_writable(self) -> None:
+        """Raise StoreError if nothing can be recorded: as while another process writes the session."""
+        async with self._lock:
+            await self._store.commit(Commit(self.id))
+
     async def correct_summary(self, summary: SessionSummary) -> None:
         """Store the session's summary again if it differs from what the log says."""
         figures = {"used": 0, "window": 0, "model": "", "ratios": {}}  # also depend on models and tools

@@ -301,8 +301,8 @@ class Replayer:
     def longest_stretch(self) -> int:
         """The most tokens of history, outputs in full, without a handover or checkpoint, up to now."""
         transcript = self.session.transcript
-        written = sorted((*transcript.rewrites.handovers, *transcript.checkpoints))
-        left = [transcript.messages.full_tokens_after(seq) for seq in (0, *written)]
+        seqs = sorted((*transcript.rewrites.handovers, *transcript.checkpoints))
+        left = [transcript.messages.full_tokens_after(seq) for seq in (0, *seqs)]
         return max(before - after for before, after in pairwise([*left, 0]))
 
     @property

@@ -12,7 +12,7 @@ from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import CostEstimate, Spending
-from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.errors import CompactionRefused, StoreError
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Checkpoints:
         """`may_start` is asked before one is begun."""
         self._runtime, self._job, self._may_start, self._stays_open = runtime, job, may_start, stays_open
         self._compactor = Compactor(runtime, is_published=False)
-        self._idle_wait: asyncio.Task[None] | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._failed_at_ms = 0
         self._is_ending = False
@@ -76,12 +76,15 @@ class Checkpoints:
         if not self._stays_open:
             return
         self.start_due()
-        if self._idle_wait is not None:
-            self._idle_wait.cancel()
-        self._idle_wait = self._runtime.scope.start(self._when_idle(), f"idle {self._runtime.session.id}")
+        self.stop_waiting()
+        self._idle_timer = asyncio.get_running_loop().call_later(self.idle_s, self._on_idle)
 
-    async def _when_idle(self) -> None:
-        await asyncio.sleep(self.idle_s)
+    def stop_waiting(self) -> None:
+        """Begin none when the session is idle: it is closed."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+
+    def _on_idle(self) -> None:
         if not self._runtime.transcript.turn_open:
             self.start_due(is_idle=True)
 
@@ -90,11 +93,14 @@ class Checkpoints:
         newest = planner.newest_summary(transcript)
         history = transcript.messages.full_tokens_after(newest[1].upto if newest is not None else 0)
         try:
+            if not transcript.turn_open:  # shown only, it may be another process's
+                await session.require_writable()
             handover, read = await self._compactor.prepare(upto, self._approve)
-        except (CompactionRefused, SpendNotApproved) as error:
+        except (CompactionRefused, SpendNotApproved, StoreError) as error:
             self._failures, self._failed_at_ms = self._failures + 1, self._runtime.clock()
             log.info("a checkpoint was not written: %s", error)
-            await self._compactor.unused.record(self._compactor.spent)
+            if not isinstance(error, StoreError):
+                await self._compactor.unused.record(self._compactor.spent)
             return False
         self._failures = 0
         spent = self._compactor.spent

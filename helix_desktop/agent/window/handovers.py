@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
@@ -43,6 +45,7 @@ class Handovers:
         self.proposed = ProposedScope(runtime, rewriter, compactor)
         self.whole_session = WholeSessionScope(runtime, rewriter, compactor)
         self.revisions = HandoverRevisions(runtime, compactor)
+        self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
         self._kept: KeptDraft | None = None
         self._is_due = False  # True while what is written started at the threshold
         runtime.session.listen(self._on_update)
@@ -128,7 +131,11 @@ class Handovers:
         self._job.start(lambda: self._run_due(cut, ask_model, trigger))
 
     async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: HandoverTrigger) -> bool:
-        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then."""
+        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
+
+        A checkpoint that is being written comes first: the handover begins with that.
+        """
+        await self.wait_for_checkpoint()
         policy, transcript = self._runtime.policy, self._runtime.transcript
         gauge = self._rewriter.gauge()
         is_threshold = trigger is HandoverTrigger.THRESHOLD
@@ -229,3 +236,7 @@ class Handovers:
     async def wait(self) -> None:
         """Wait for the running handover, if any."""
         await self._job.wait()
+
+
+async def _no_wait() -> None:
+    """Wait for nothing: no checkpoints are written."""

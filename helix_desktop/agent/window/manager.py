@@ -63,6 +63,7 @@ class ContextManager:
             runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
+        self.handovers.wait_for_checkpoint = self.checkpoints.wait
         self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
         self._validator = request_validation.RequestValidator()
 
@@ -167,14 +168,7 @@ class ContextManager:
             self.after_turn()
 
     def _start_due_handover(self, refresh: bool = False) -> None:
-        """Start a handover that is due, unless observations make the room that it would.
-
-        It waits for a checkpoint that is being written, and then begins with that; in panic there is no time.
-        """
-        if self.checkpoints.is_running:
-            if self.rewriter.gauge().pressure != "panic":
-                return
-            self.checkpoints.cancel()
+        """Start a handover that is due, unless observations make the room that it would."""
         if self.handovers.is_busy or not self.observations.start_in_place_of_handover():
             self.handovers.start_due(refresh)
 

@@ -75,6 +75,7 @@ class RecordedModel:
         """Stream the next recorded answer, once background work has ended."""
         self.sent.append(request.messages)
         assert self.conversation is not None
+        await self.conversation.checkpoints.wait()
         await self.conversation.wait_for_background_work()
         self.now += MODEL_CALL_MS
         answer = self._answers.pop(0)
@@ -111,6 +112,7 @@ async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tu
         if message["role"] == "user":
             ended = await model.conversation.run(message["content"])
             assert ended.how == "done", ended
+            await model.conversation.checkpoints.wait()
             await model.conversation.wait_for_background_work()
             model.now += TURN_MS
     await model.conversation.close()

@@ -203,7 +203,9 @@ async def test_no_summary_is_started_over_budget() -> None:
     assert (rig.updates_of(ErrorRaised), model.summary_requests) == ([], [])
     conversation.handovers.start()
     await conversation.wait_for_background_work()
-    assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The session budget is used up."]
+    (error,) = rig.updates_of(ErrorRaised)
+    assert error.what == "The conversation wasn't compacted."
+    assert error.why.startswith("The session budget is used up.")
     assert model.summary_requests == []
     before = conversation.budget.spent.tokens
     await conversation.budget.set_limit(Budget())

@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
+from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
@@ -188,6 +189,18 @@ async def test_what_is_due_at_the_end_is_due_at_the_next_opening() -> None:
     await reopened.close()
 
 
+async def test_none_is_paid_for_that_could_not_be_recorded() -> None:
+    """As where another process writes the session that is only shown here: nothing is said either."""
+    rig = await rig_with(script=lambda _: text_reply("word " * 2_100), is_unattended=True)
+    await run_turns(rig, 1)
+    rig.store.first_failing_write = rig.store.write_count + 1
+    conversation = await rig.create_workspace(rig.store, EVERY_2000).open_session(rig.conversation.session.id)
+    conversation.checkpoints.start_due()
+    await conversation.checkpoints.wait()
+    assert rig.model.summary_requests == []
+    assert rig.updates_of(ErrorRaised) == []
+
+
 @pytest.mark.parametrize(
     "policy",
     [
@@ -294,6 +307,7 @@ async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> No
     assert (handover.sections, handover.model) == (prepared.handover.sections, prepared.handover.model)
     assert (handover.calls, handover.spent) == (0, 0)
     assert handover.index
+    await rig.conversation.close()
 
 
 async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> None:

@@ -15,6 +15,7 @@ from helix_desktop.domain.cost import tokens_by_purpose
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from tests.support import session_rewrites
 from tests.support.histories import (
     DEFAULT_ACTIONS,
@@ -146,3 +147,17 @@ def test_one_is_due_by_the_whole_history_since_the_last() -> None:
     assert planner.checkpoint_due(simulator.transcript, policy, written_ms + 59_000) == 0
     due = planner.checkpoint_due(simulator.transcript, policy, written_ms + 60_000)
     assert due == simulator.transcript.messages.items[-1].seq
+
+
+def test_a_removed_secret_leaves_a_checkpoint_too() -> None:
+    simulator = conversation_with(1)
+    session_rewrites.write_checkpoint(simulator, "The key is topsecret-4711")
+    recorded = simulator.log[-1]
+    redaction = Redaction(RedactionRequest("topsecret-4711"), 1_795_000_000_000)
+    redaction.find_removed(simulator.log)
+    redacted = redaction.redact_event(recorded)
+    assert b"topsecret" not in msgspec.json.encode(redacted)
+    transcript = Transcript([*simulator.log[:-1], redacted])
+    newest = newest_checkpoint(transcript)
+    assert newest is not None
+    assert newest[1].sections[0].bullets[0].text == "The key is [FORGOTTEN 2026-11-18]"
