@@ -35,7 +35,6 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
-from helix_desktop.words.summary_coverage import coverage_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -143,7 +142,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
         model=event.model,
     )
     without_model = "" if recorded_writer(event.model) else translate(event.fallback)
-    return " · ".join(filter(None, (line, without_model, coverage_text(event.coverage))))
+    return " · ".join(filter(None, (line, without_model)))
 
 
 def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
@@ -152,14 +151,13 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
     handover = prepared.handover
     if handover.revises:
         return tr("checkpoint {event} edited by you", event=f"e{handover.revises}")
-    line = tr.plural(
+    return tr.plural(
         handover.messages,
         "checkpoint: %n message, read {read} tokens, {model}",
         "checkpoint: %n messages, read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )
-    return " · ".join(filter(None, (line, coverage_text(handover.coverage))))
 
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:

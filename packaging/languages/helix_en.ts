@@ -6338,12 +6338,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
-            <source>{tokens} sent</source>
+            <source>{tokens} earlier</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
-            <source>{tokens} sent earlier</source>
+            <source>{tokens} in context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21757,7 +21757,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/steps.py" />
-            <source>{tokens} sent</source>
+            <source>{tokens} in the request</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -23312,11 +23312,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Added below it</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>All</source>
             <translation type="unfinished" />
@@ -23417,11 +23412,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Commands</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Compacting</source>
             <translation type="unfinished" />
@@ -23443,11 +23433,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Conclusions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Context management is off.</source>
             <translation type="unfinished" />
@@ -23465,11 +23450,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Copy the whole handover as Markdown</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Digests</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23525,11 +23505,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23635,11 +23610,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Left to do on the todo list</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
             <source>Look at an earlier step</source>
             <translation type="unfinished" />
@@ -23673,11 +23643,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>More actions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Named in text and lists: {counts}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23766,11 +23731,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
             <source>Now</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Numbers</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24015,7 +23975,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
-            <source>Tokens sent and received by the model calls, and their cost</source>
+            <source>Tokens read and written by the model calls, and their cost</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24202,12 +24162,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/view.py" />
-            <source>tokens sent</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{counts}, {verbatim} kept word for word</source>
+            <source>tokens in the request</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24233,72 +24188,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>{messages} summarized</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n commands</source>
-            <translation>
-                <numerusform>{named} of %n command</numerusform>
-                <numerusform>{named} of %n commands</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n conclusions</source>
-            <translation>
-                <numerusform>{named} of %n conclusion</numerusform>
-                <numerusform>{named} of %n conclusions</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n digests</source>
-            <translation>
-                <numerusform>{named} of %n digest</numerusform>
-                <numerusform>{named} of %n digests</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n files</source>
-            <translation>
-                <numerusform>{named} of %n file</numerusform>
-                <numerusform>{named} of %n files</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n instructions</source>
-            <translation>
-                <numerusform>{named} of %n instruction</numerusform>
-                <numerusform>{named} of %n instructions</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n numbers</source>
-            <translation>
-                <numerusform>{named} of %n number</numerusform>
-                <numerusform>{named} of %n numbers</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n tasks left</source>
-            <translation>
-                <numerusform>{named} of %n task left</numerusform>
-                <numerusform>{named} of %n tasks left</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of the newest {total} conclusions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of the newest {total} instructions</source>
             <translation type="unfinished" />
         </message>
         <message>

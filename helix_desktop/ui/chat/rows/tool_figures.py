@@ -22,7 +22,6 @@ def figures_text(row: ToolRow) -> str:
     """Lines (or why it failed), time, exit code and tokens of a call, as one line of words.
 
     Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
-    `token_ratio`: the model's tokens per token of the row.
     """
     if row.subagent_status is not None:
         return ""
@@ -90,5 +89,5 @@ def _denial_text(model_text: str) -> str:
 
 def _sent_text(row: ToolRow, tokens: str) -> str:
     if row.badge in ("", "in_window", "pinned", "recalled"):
-        return tr("{tokens} sent", tokens=tokens)
-    return tr("{tokens} sent earlier", tokens=tokens)  # now a marker or a note stands for it
+        return tr("{tokens} in context", tokens=tokens)
+    return tr("{tokens} earlier", tokens=tokens)  # now a marker or a note stands for it
