@@ -82,19 +82,6 @@ class SessionUsage:
         ratio = self._models.ratios.get(info.label, 1.0)
         return usage_from_count(summary.count, policy, replace(frame, info=info, ratio=ratio))
 
-    async def token_ratio(self, summary: SessionSummary) -> float:
-        """Return the tokens per token of ours of a listed session's gauge, whether or not it can be made."""
-        conversation = self._find_open(summary.id)
-        if conversation is not None:
-            return conversation.window.measure()[1].ratio
-        choice = summary.count.chosen if summary.count else ""
-        info = self._models.known_model(choice) or await self._models.resolve_model(choice)
-        label = summary.model if summary.parent else info.label
-        if summary.count and label in summary.count.reported:
-            return summary.count.reported[label].ratio
-        ratios = [listed.ratios[label] for listed in await self._store.sessions() if label in listed.ratios]
-        return ratios[0] if ratios else 1.0
-
     async def recount_missing(self) -> bool:
         """Count the listed sessions without a usage from their logs. Return True if any was counted.
 

@@ -12,18 +12,14 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.exclusions import Exclusions
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import choose_model
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.rewrites.forecast import Forecast, SummaryForecast, make_forecast
-from helix_desktop.context.rewrites.planner import CompactionOutlook
-from helix_desktop.context.rewrites.summary_forecast import forecast_summary
+from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.request_cost import RequestCost, next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
-from helix_desktop.domain.cost import CostEstimate, estimate_cost
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
@@ -65,19 +61,14 @@ class SessionWindow:
         is_cold = planner.is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
-    async def forecast(self) -> Forecast:
-        """Return which rewrites fall due next, those that a model writes too. Computed in a thread."""
+    async def rewrite_status(self) -> RewriteStatus:
+        """Return what waits for a rewrite now. Computed in a thread."""
         runtime, now_ms = self._runtime, self._runtime.clock()
         transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame
 
-        def compute() -> Forecast:
+        def compute() -> RewriteStatus:
             gauge = measure_next_request(transcript, policy, frame)
-            room = round((gauge.handover_threshold - gauge.used) / gauge.ratio)
-            return msgspec.structs.replace(
-                make_forecast(transcript, policy, gauge, room),
-                summary=forecast_summary(transcript, policy, frame, now_ms),
-                outlook=planner.compaction_outlook(transcript, policy, gauge, now_ms),
-            )
+            return planner.rewrite_status(transcript, policy, gauge, now_ms)
 
         return await asyncio.to_thread(compute)
 
@@ -85,17 +76,6 @@ class SessionWindow:
         """Return whether a handover is due, and if not why."""
         runtime, (_, gauge) = self._runtime, self.measure()
         return planner.compaction_outlook(runtime.transcript, runtime.policy, gauge, runtime.clock())
-
-    def summary_cost(self, summary: SummaryForecast) -> CostEstimate | None:
-        """Return about what it costs at most to have a model write this handover or these observations.
-
-        None if what it reads isn't known before.
-        """
-        if summary.read is None:
-            return None
-        models, transcript = self._runtime.roles.summary_models, self._runtime.transcript
-        info = choose_model(models, round(summary.read / self.measure()[1].ratio), transcript).info
-        return estimate_cost(info, summary.read, planner.SUMMARY_TOKENS)
 
     async def window_at(self, seq: int) -> PastWindow:
         """Return the window of an earlier event: for a step, the request that it answered.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from helix_desktop.app.window_frame import WindowFrame
@@ -13,6 +12,7 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.shell_data import error_banner
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.shell.banners import ErrorBanners
 from helix_desktop.ui.shell.main_window import MainWindow
 
 text = TextContext("Start")
@@ -46,16 +46,14 @@ def create_window_context(frame: WindowFrame) -> WindowContext:
     """Create the context of a frame; failures of its tasks are shown above the central page."""
     window = frame.window
 
-    def bind_banner() -> Callable[[HelixError], None]:
-        place = window.banners.context_ids
-        return lambda error: window.banners.show_banner(error_banner(error, *place))
+    banners = ErrorBanners(window.banners)
 
     def show_error(error: HelixError) -> None:
-        bind_banner()(error)
+        window.banners.show_banner(error_banner(error, *window.banners.context_ids))
 
     def on_task_error(error: BaseException) -> None:
         why = verbatim(f"{type(error).__name__}: {error}")
         show_error(HelixError(text("Something went wrong."), why, remedies=("open_log",)))
 
     scope = TaskScope(on_task_error)
-    return WindowContext(frame, scope, AsyncActions(scope, show_error, bind_banner))
+    return WindowContext(frame, scope, AsyncActions(scope, show_error, banners.bind_place))

@@ -19,7 +19,7 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.agent.session_usage import spending_of_session
-from helix_desktop.cli.rewrite_lines import in_model_tokens, rewrite_line
+from helix_desktop.cli.rewrite_lines import as_counted, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
@@ -274,7 +274,7 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             | HandoverFailed()
             | HandoverDiscarded(prepared=HandoverPrepared())
         ):
-            counted = event if transcript is None else in_model_tokens(recorded.seq, event, transcript)
+            counted = event if transcript is None else as_counted(event, transcript)
             print_err(f"[{rewrite_line(counted)}]")
         case SubagentStarted(title=title, session=session_id) if title:
             print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session_id)}]")

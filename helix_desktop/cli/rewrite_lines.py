@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -35,7 +35,6 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
-from helix_desktop.words.summary_coverage import coverage_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -58,41 +57,34 @@ Rewrite: TypeAlias = (
 )
 
 
-def rewrite_lines(log: Sequence[RecordedEvent], ratio: float = 1.0) -> Iterator[str]:
+def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
     """Yield a line for each rewrite of a session's log, with the event's number before it."""
-    for recorded in rewrites_in_model_tokens(log, ratio):
+    for recorded in counted_rewrites(log):
         if isinstance(recorded.event, Rewrite):
             yield f"e{recorded.seq}  {rewrite_line(recorded.event)}"
 
 
-def rewrites_in_model_tokens(log: Sequence[RecordedEvent], ratio: float = 1.0) -> Iterator[RecordedEvent]:
-    """Yield the rewrites of a session's log, oldest first, with the tokens of their models.
-
-    `ratio`: the tokens of the session's gauge per token of ours, by which outputs count.
-    """
+def counted_rewrites(log: Sequence[RecordedEvent]) -> Iterator[RecordedEvent]:
+    """Yield the rewrites of a session's log, oldest first, each as `as_counted` returns it."""
     transcript = Transcript(log)
     for recorded in log:
         if isinstance(recorded.event, HandoverDiscarded) and recorded.event.prepared is None:
             continue
         if isinstance(recorded.event, Rewrite):
-            yield replace(recorded, event=in_model_tokens(recorded.seq, recorded.event, transcript, ratio))
+            yield replace(recorded, event=as_counted(recorded.event, transcript))
 
 
-def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript, output_ratio: float = 1.0) -> Rewrite:
-    """Return an event with the tokens of its model and the messages of the chat, as in the window."""
-    ratio = ratio_before(transcript, seq)
+def as_counted(event: Rewrite, transcript: Transcript) -> Rewrite:
+    """Return an event with the messages of the chat, and with tokens as they stand in the window."""
     match event:
         case HandoverMade(origin=origin) if origin:
-            return replace(event, after=round(first_handover_tokens(event) * output_ratio))
+            return replace(event, after=first_handover_tokens(event))
         case HandoverMade():
             return replace(event, messages=handover_counts(transcript, event).messages)
         case ObservationsMade():
-            messages = transcript.messages.counts(event.after, event.upto).messages
-            return replace(event, tokens=round(event.tokens * ratio), messages=messages)
+            return replace(event, messages=transcript.messages.counts(event.after, event.upto).messages)
         case FormChosen():
-            return replace(event, tokens=output_tokens(event.tokens, output_ratio))
-        case SweepMade() | FoldMade() | ObservationsPlaced() | Excluded():
-            return replace(event, saved=round(event.saved * ratio))
+            return replace(event, tokens=output_tokens(event.tokens))
     return event
 
 
@@ -150,7 +142,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
         model=event.model,
     )
     without_model = "" if recorded_writer(event.model) else translate(event.fallback)
-    return " · ".join(filter(None, (line, without_model, coverage_text(event.coverage))))
+    return " · ".join(filter(None, (line, without_model)))
 
 
 def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
@@ -159,14 +151,13 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
     handover = prepared.handover
     if handover.revises:
         return tr("checkpoint {event} edited by you", event=f"e{handover.revises}")
-    line = tr.plural(
+    return tr.plural(
         handover.messages,
         "checkpoint: %n message, read {read} tokens, {model}",
         "checkpoint: %n messages, read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )
-    return " · ".join(filter(None, (line, coverage_text(handover.coverage))))
 
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import as_builtins, print_out
-from helix_desktop.cli.rewrite_lines import rewrite_lines, rewrites_in_model_tokens
+from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -26,12 +26,11 @@ def timeline(args: argparse.Namespace) -> int:
         documents: list[dict[str, Any]] = []
         for session in await workspace.store.sessions():
             log = await workspace.store.events(session.id)
-            ratio = await workspace.usage.token_ratio(session)
             if args.json:
-                events = [as_builtins(recorded) for recorded in rewrites_in_model_tokens(log, ratio)]
+                events = [as_builtins(recorded) for recorded in counted_rewrites(log)]
                 documents.append({"session": session.id, "title": session.title, "events": events})
                 continue
-            lines = [escape_hidden_name(line) for line in rewrite_lines(log, ratio)]
+            lines = [escape_hidden_name(line) for line in rewrite_lines(log)]
             print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
             for line in lines or [tr("No changes to the context yet")]:
                 print_out(f"  {line}")

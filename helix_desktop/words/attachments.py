@@ -23,9 +23,9 @@ def attachment_name(attachment: Attachment) -> str:
     return tr("Pasted: {words}", words=attachment.label) if is_paste else attachment.label
 
 
-def attachment_facts(attachment: Attachment, token_ratio: float) -> str:
-    """Return which lines or pages an attachment has, and its tokens: `token_ratio` per token of ours."""
-    return " · ".join(part for part in (_extent(attachment), _cost(attachment, token_ratio)) if part)
+def attachment_facts(attachment: Attachment) -> str:
+    """Return which lines or pages an attachment has, and its tokens."""
+    return " · ".join(part for part in (_extent(attachment), _cost(attachment)) if part)
 
 
 def _extent(attachment: Attachment) -> str:
@@ -40,13 +40,12 @@ def _extent(attachment: Attachment) -> str:
     return tr.plural(attachment.lines, "%n line", "%n lines")
 
 
-def _cost(attachment: Attachment, ratio: float) -> str:
+def _cost(attachment: Attachment) -> str:
     """Return what an attachment costs; of a large one also what it would cost in full."""
-    tokens = round(attachment.tokens * ratio)
     if attachment.form == "preview":
-        full = format_tokens(round(attachment.full_tokens * ratio))
-        return tr("preview, {tokens} of {full} tokens", tokens=format_tokens(tokens), full=full)
-    return format_token_count(tokens)
+        full = format_tokens(attachment.full_tokens)
+        return tr("preview, {tokens} of {full} tokens", tokens=format_tokens(attachment.tokens), full=full)
+    return format_token_count(attachment.tokens)
 
 
 def attachment_icon(attachment: Attachment) -> str:

@@ -61,8 +61,8 @@ def effort_text(effort: Effort) -> str:
     return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
 
 
-def sweep_text(sweep: SweepMade, transcript: Transcript, ratio: float) -> str:
-    """Return what was cached, and what that saved; `ratio`: the model's tokens per token of ours.
+def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
+    """Return what was cached, and what that saved.
 
     What a handover took along is counted in its own figures; beside a note it is a saving of its own.
     """
@@ -73,9 +73,9 @@ def sweep_text(sweep: SweepMade, transcript: Transcript, ratio: float) -> str:
     if sweep.reason is SweepReason.HANDOVER:
         return f"{contents} · {tr('counted in the handover')}"
     if sweep.reason in ATTACHED_SWEEP_REASONS:
-        tokens = format_token_count(round(sweep.saved * ratio))
+        tokens = format_token_count(sweep.saved)
         return f"{contents} · {tr('saved another {tokens}', tokens=tokens)}"
-    return f"{contents} · {_saved_text(sweep.saved * ratio)}"
+    return f"{contents} · {_saved_text(sweep.saved)}"
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
@@ -121,8 +121,8 @@ def _continued_text(title: str) -> str:
     return tr("Continues “{title}”", title=session_title(title))
 
 
-def fold_text(fold: FoldMade, transcript: Transcript, ratio: float) -> str:
-    """Return what became a note, or was removed, and what that saved; `ratio` as in `sweep_text`."""
+def fold_text(fold: FoldMade, transcript: Transcript) -> str:
+    """Return what became a note, or was removed, and what that saved."""
     match fold.how:
         case "condense":
             change = tr("Older notes merged into one")
@@ -131,7 +131,7 @@ def fold_text(fold: FoldMade, transcript: Transcript, ratio: float) -> str:
             change = tr("Removed to fit the context window: {messages}", messages=messages)
         case _:
             change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
-    return f"{change} · {_saved_text(fold.saved * ratio)}"
+    return f"{change} · {_saved_text(fold.saved)}"
 
 
 def observations_prepared_text(event: ObservationsMade, transcript: Transcript) -> str:
@@ -144,8 +144,8 @@ def observations_prepared_text(event: ObservationsMade, transcript: Transcript) 
     return f"{prepared} · {tr('from {messages}', messages=messages)}"
 
 
-def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, ratio: float) -> str:
-    """Return what observations took the place of, and what that saved; `ratio` as in `sweep_text`."""
+def observations_placed_text(event: ObservationsPlaced, transcript: Transcript) -> str:
+    """Return what observations took the place of, and what that saved."""
     observations = transcript.rewrites.observations.get(event.made)
     if observations is None:
         change = tr("Noted facts added to the context")
@@ -155,13 +155,13 @@ def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, 
     else:
         counts = transcript.messages.counts(observations.after, observations.upto)
         change = tr("{messages} noted as facts", messages=counts.text)
-    return f"{change} · {_saved_text(event.saved * ratio)}"
+    return f"{change} · {_saved_text(event.saved)}"
 
 
-def chosen_form_text(event: FormChosen, transcript: Transcript, ratio: float) -> str:
-    """Return which form of an output the user sent, and its tokens, `ratio` per token of ours."""
+def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
+    """Return which form of an output the user sent, and its tokens."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
-    tokens = output_tokens(event.tokens, ratio)
+    tokens = output_tokens(event.tokens)
     return f"{choice} · {format_token_count(tokens)}"
 
 
@@ -175,15 +175,13 @@ def _form_choice_text(form: Form, output: str) -> str:
             return tr("You sent an extract of {output}", output=output)
 
 
-def excluded_text(event: Excluded, transcript: Transcript, ratio: float) -> str:
-    """Return what the user excluded, and what that saved; `ratio` as in `sweep_text`."""
+def excluded_text(event: Excluded, transcript: Transcript) -> str:
+    """Return what the user excluded, and what that saved."""
     words = tr("You excluded {content}", content=_excluded_name(event, transcript))
     if event.saved > 0:
-        return f"{words} · {_saved_text(event.saved * ratio)}"
+        return f"{words} · {_saved_text(event.saved)}"
     if event.saved < 0:  # its line is longer than a marker that stood there
-        return tr(
-            "{words} · added {tokens}", words=words, tokens=format_token_count(round(-event.saved * ratio))
-        )
+        return tr("{words} · added {tokens}", words=words, tokens=format_token_count(-event.saved))
     return words
 
 

@@ -22,13 +22,13 @@ def about_tokens(step: Step, figure: str) -> str:
 
 def step_text(step: Step) -> str:
     """Return which step it is, when, and the tokens of its request, as far as they were recorded."""
-    return _with_figures(step_name(step), step, _tokens_sent(step))
+    return _with_figures(step_name(step), step, _tokens_of_request(step))
 
 
 def looking_at_text(step: Step) -> str:
     """Return what says that a step of the past is on screen."""
     words = tr("You're looking at turn {turn}, step {step}", turn=step.turn, step=step.number)
-    return _with_figures(words, step, _tokens_sent(step))
+    return _with_figures(words, step, _tokens_of_request(step))
 
 
 def sent_at_text(step: Step) -> str:
@@ -46,8 +46,10 @@ def step_figures(step: Step) -> str:
     return _figures(step, format_token_count(step.tokens))
 
 
-def _tokens_sent(step: Step) -> str:
-    return tr("{tokens} sent", tokens=format_token_count(step.tokens))  # the answer is in context, too
+def _tokens_of_request(step: Step) -> str:
+    return tr(
+        "{tokens} in the request", tokens=format_token_count(step.tokens)
+    )  # the answer is in context, too
 
 
 def _with_figures(text: str, step: Step, figure: str) -> str:

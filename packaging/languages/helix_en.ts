@@ -6338,12 +6338,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
-            <source>{tokens} sent</source>
+            <source>{tokens} earlier</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_figures.py" />
-            <source>{tokens} sent earlier</source>
+            <source>{tokens} in context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10107,6 +10107,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>By the provider's count</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Cached: replaced by a marker. The agent can recall it.</source>
             <translation type="unfinished" />
@@ -10249,11 +10254,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>Reported by the provider</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/summaries/handover.py" />
             <source>Sections are missing: {headings}.</source>
             <translation type="unfinished" />
@@ -10289,6 +10289,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>The items add up to {tokens} by Helix's count</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/fallback_rate.py" />
             <source>The model didn't write an extract.</source>
             <translation type="unfinished" />
@@ -10302,38 +10307,6 @@
             <location filename="../../helix_desktop/context/summaries/observation_task.py" />
             <source>The noted facts weren't used.</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts about {ratio} × Helix's count (median of %n reports)</source>
-            <translation>
-                <numerusform>The provider counts about {ratio} × Helix's count (%n report)</numerusform>
-                <numerusform>The provider counts about {ratio} × Helix's count (median of %n reports)</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts as many tokens as Helix (median of %n reports)</source>
-            <translation>
-                <numerusform>The provider counts as many tokens as Helix (%n report)</numerusform>
-                <numerusform>The provider counts as many tokens as Helix (median of %n reports)</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</source>
-            <translation>
-                <numerusform>The provider counts {ratio} × Helix's count or less (%n report). Estimates use {ratio}.</numerusform>
-                <numerusform>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.</source>
-            <translation>
-                <numerusform>The provider counts {ratio} × Helix's count or more (%n report). Estimates use {ratio}.</numerusform>
-                <numerusform>The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/context/log/branch_points.py" />
@@ -12279,7 +12252,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>The inspector says under “What comes next” what changes when, what it saves and costs.</source>
+            <source>The inspector says under “Waiting now” what is ready to be cached, or not noted yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12728,11 +12701,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
-            <source>A change that is due comes first: the inspector says which, under What comes next.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>A line says that you excluded it, and the agent can recall it. You can undo this.</source>
             <translation type="unfinished" />
@@ -12745,19 +12713,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>A marker takes its place, and the agent can recall it. You can undo this.</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps in about %n model calls ({tokens} of about {total} by then)</source>
-            <translation>
-                <numerusform>A note replaces old steps in about %n model call ({tokens} of about {total} by then)</numerusform>
-                <numerusform>A note replaces old steps in about %n model calls ({tokens} of about {total} by then)</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps with the next request ({tokens})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12788,11 +12743,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Agent, arguments cached</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>All rows above {counted} · total {total}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12868,49 +12818,20 @@
             <source>Cached</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs in about %n model calls ({tokens} of about {total} by then)</source>
-            <translation>
-                <numerusform>Caches old outputs in about %n model call ({tokens} of about {total} by then)</numerusform>
-                <numerusform>Caches old outputs in about %n model calls ({tokens} of about {total} by then)</numerusform>
-            </translation>
-        </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs with the next request ({tokens})</source>
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
+            <source>Cached together, once that pays for sending the rest again.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching and noting</source>
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
+            <source>Caching</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching old outputs</source>
+            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
+            <source>Caching or compaction that is due when you send comes first.</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching or noting doesn't pay off before the context is compacted, in about %n model calls.</source>
-            <translation>
-                <numerusform>Caching or noting doesn't pay off before the context is compacted, in about %n model call.</numerusform>
-                <numerusform>Caching or noting doesn't pay off before the context is compacted, in about %n model calls.</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching or noting doesn't pay off before the context is compacted.</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caching or noting doesn't pay off within the next %n model calls.</source>
-            <translation>
-                <numerusform>Caching or noting doesn't pay off within the next %n model call.</numerusform>
-                <numerusform>Caching or noting doesn't pay off within the next %n model calls.</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
@@ -12945,16 +12866,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/request/window.py" />
             <source>Close</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Comes</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Compaction</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13066,11 +12977,6 @@
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Environment</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Estimated from the last report</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13190,11 +13096,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>It comes sooner after a pause of {time}, when the provider's cache has expired.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>It isn't in the context of this session, or it's sent in full.</source>
             <translation type="unfinished" />
@@ -13261,11 +13162,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>New of these</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>New on disk</source>
             <translation type="unfinished" />
@@ -13278,17 +13174,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Next request: at most {tokens}, once room is made</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Next request: {fresh} new, {cached} from the provider's cache</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Next request: {tokens}, all counted as new</source>
             <translation type="unfinished" />
         </message>
@@ -13298,7 +13194,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Not noted yet</source>
             <translation type="unfinished" />
         </message>
@@ -13314,7 +13210,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Noted after a turn from</source>
             <translation type="unfinished" />
         </message>
@@ -13330,7 +13226,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Noted only when you start it: the last %n tries failed.</source>
             <translation>
                 <numerusform>Noted only when you start it: the last try failed.</numerusform>
@@ -13360,13 +13256,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Noting facts</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Noting old steps</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13456,11 +13347,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>Provider's count differs</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>Read</source>
             <translation type="unfinished" />
@@ -13471,7 +13357,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>Ready to be cached</source>
             <translation type="unfinished" />
         </message>
@@ -13551,11 +13437,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Request then</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Requested by the agent</source>
             <translation type="unfinished" />
@@ -13576,18 +13457,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Saves in each request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Saves {tokens} in every later request.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Sent again, once</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13674,17 +13545,12 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>The last %n tries failed. Helix tries again later.</source>
             <translation>
                 <numerusform>The last try failed. Helix tries again later.</numerusform>
                 <numerusform>The last %n tries failed. Helix tries again later.</numerusform>
             </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>The rows are estimates: Helix's count, scaled to the provider's tokens. The total starts from what the provider reported for the last request; this is the difference.</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
@@ -13763,7 +13629,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>What comes next</source>
+            <source>Waiting now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13774,11 +13640,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Write a message</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Writing reads</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13824,37 +13685,9 @@
             <source>Your messages, with the files and cached outputs that you attached.</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>in about %n model calls</source>
-            <translation>
-                <numerusform>in about %n model call</numerusform>
-                <numerusform>in about %n model calls</numerusform>
-            </translation>
-        </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>of {size} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>the original messages</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>up to {tokens}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>with the next request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>{before} → {after}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13898,7 +13731,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request_status.py" />
             <source>{text} · free</source>
             <translation type="unfinished" />
         </message>
@@ -21944,7 +21777,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/steps.py" />
-            <source>{tokens} sent</source>
+            <source>{tokens} in the request</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -23499,11 +23332,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Added below it</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>All</source>
             <translation type="unfinished" />
@@ -23604,11 +23432,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Commands</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Compacting</source>
             <translation type="unfinished" />
@@ -23630,11 +23453,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Conclusions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Context management is off.</source>
             <translation type="unfinished" />
@@ -23652,11 +23470,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Copy the whole handover as Markdown</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Digests</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23712,11 +23525,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23822,11 +23630,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Left to do on the todo list</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
             <source>Look at an earlier step</source>
             <translation type="unfinished" />
@@ -23860,11 +23663,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>More actions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Named in text and lists: {counts}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23953,11 +23751,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
             <source>Now</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Numbers</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24202,7 +23995,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
-            <source>Tokens sent and received by the model calls, and their cost</source>
+            <source>Tokens read and written by the model calls, and their cost</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24389,12 +24182,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/view.py" />
-            <source>tokens sent</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{counts}, {verbatim} kept word for word</source>
+            <source>tokens in the request</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24420,72 +24208,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>{messages} summarized</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n commands</source>
-            <translation>
-                <numerusform>{named} of %n command</numerusform>
-                <numerusform>{named} of %n commands</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n conclusions</source>
-            <translation>
-                <numerusform>{named} of %n conclusion</numerusform>
-                <numerusform>{named} of %n conclusions</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n digests</source>
-            <translation>
-                <numerusform>{named} of %n digest</numerusform>
-                <numerusform>{named} of %n digests</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n files</source>
-            <translation>
-                <numerusform>{named} of %n file</numerusform>
-                <numerusform>{named} of %n files</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n instructions</source>
-            <translation>
-                <numerusform>{named} of %n instruction</numerusform>
-                <numerusform>{named} of %n instructions</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n numbers</source>
-            <translation>
-                <numerusform>{named} of %n number</numerusform>
-                <numerusform>{named} of %n numbers</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n tasks left</source>
-            <translation>
-                <numerusform>{named} of %n task left</numerusform>
-                <numerusform>{named} of %n tasks left</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of the newest {total} conclusions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of the newest {total} instructions</source>
             <translation type="unfinished" />
         </message>
         <message>

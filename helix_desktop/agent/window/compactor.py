@@ -53,7 +53,13 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, Section
+from helix_desktop.domain.events.summary import (
+    NO_MODEL,
+    SUMMARY_TEXT_VERSION,
+    HandoverFailed,
+    HandoverMade,
+    Section,
+)
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 
 _text = TextContext("Agent")
@@ -434,6 +440,7 @@ class Compactor:
             mode_note=newest_mode_note(source_input.covered),
             checkpoint=source_input.checkpoint,
             edited=bool(checkpoint and checkpoint.edited),
+            text_version=SUMMARY_TEXT_VERSION,
         )
         return await checked_handover(self._runtime, event, facts)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.context.summaries.summary_coverage import CoveredFacts
@@ -62,8 +64,8 @@ class HandoverDraft(msgspec.Struct, frozen=True):
 class KeptDraft:
     """A draft that the user left, with the `text` as they changed it; its cost is recorded.
 
-    It can be used while the messages `seqs` are what it covers, with none else excluded, in place of the same
-    handovers.
+    It can be used while the messages `seqs` are what it covers, with none else excluded and no other file
+    reverted by the user, in place of the same handovers.
     """
 
     draft: HandoverDraft
@@ -72,6 +74,7 @@ class KeptDraft:
     is_whole: bool
     seqs: tuple[int, ...]
     excluded: frozenset[int]
+    reverts: Mapping[str, FileRevert]
 
 
 class CountedPart(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
@@ -19,6 +19,7 @@ from helix_desktop.agent.window.handover_scopes import (
     WholeSessionScope,
 )
 from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_messages
@@ -214,16 +215,19 @@ class Handovers:
             or (left_draft.is_whole and not is_whole_possible)
         ):
             return None
-        is_current = (left_draft.seqs, left_draft.excluded) == self._covered(left_draft.draft)
+        covered = (left_draft.seqs, left_draft.excluded, left_draft.reverts)
+        is_current = covered == self._covered(left_draft.draft)
         return (
             left_draft if is_current and self._compactor.takes_place_of_same(left_draft.draft.event) else None
         )
 
-    def _covered(self, draft: HandoverDraft) -> tuple[tuple[int, ...], frozenset[int]]:
+    def _covered(
+        self, draft: HandoverDraft
+    ) -> tuple[tuple[int, ...], frozenset[int], Mapping[str, FileRevert]]:
         transcript = self._runtime.transcript
         items = covered_messages(transcript, draft.cut.upto, draft.cut.kept_seq)
         excluded = frozenset(seq for seq in transcript.rewrites.excluded if seq <= draft.cut.upto)
-        return tuple(item.seq for item in items), excluded
+        return tuple(item.seq for item in items), excluded, dict(transcript.reverted_files.by_path)
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""

@@ -37,6 +37,7 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
+    SUMMARY_TEXT_VERSION,
     EndedObservation,
     Observation,
     ObservationsFailed,
@@ -279,6 +280,7 @@ class Observer:
             over=tuple(map(EndedObservation, over, over_tokens)),
             coverage=coverage,
             quote_tokens=max(0, quote_budget),
+            text_version=SUMMARY_TEXT_VERSION,
         )
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:

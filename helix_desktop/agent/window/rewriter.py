@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.window.note_tokens import NoteTokens
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
@@ -240,7 +241,8 @@ class WindowRewriter:
         user_words = transcript.window.without_excluded(transcript.messages.user_words_between(after, upto))
         todo_list = transcript.todo_list_between(after, upto)
         note = note_text(
-            fold_plan, stated, user_words, content.digest, entries, policy, window_size, todo_list
+            *(fold_plan, stated, user_words, content.digest, entries, policy, window_size, todo_list),
+            transcript.reverted_files.by_path,
         )
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
@@ -381,8 +383,12 @@ def note_text(
     policy: ContextPolicy,
     window_size: int,
     todo_list: TodoList,
+    reverts: Mapping[str, FileRevert],
 ) -> str:
-    """Return the note of a fold plan, by its kind; `user_words` are the items with words of the user."""
+    """Return the note of a fold plan, by its kind.
+
+    `user_words` are the items with words of the user, `reverts` the user's of changed files, by path.
+    """
     if fold_plan.how == "truncate":
         user_tokens = min(user_text_budget(policy.user_text_tokens, window_size), fold_plan.gain // 4)
         return fold_note.render_truncation_note(
@@ -393,7 +399,7 @@ def note_text(
         max_tokens = fold.condensed_tokens(policy, window_size)
         user_tokens = user_text_budget(policy.user_text_tokens, window_size)
         return fold_note.render_condensed_note(
-            items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list
+            items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list, reverts
         )
     return fold_note.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
 

@@ -194,7 +194,7 @@ class _Attempt(Generic[T]):
     async def _estimate(
         self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
     ) -> CostEstimate:
-        model, input_tokens, calls = choose_model(models, tokens, self._runtime.transcript), tokens, 1
+        model, input_tokens, calls = _choose_model(models, tokens, self._runtime.transcript), tokens, 1
         capacity = self._input_capacity(model)
         if tokens > capacity:
             density = _size(request) / max(1, tokens)
@@ -362,7 +362,7 @@ class _Attempt(Generic[T]):
         return partial_text
 
 
-def choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) -> Model:
+def _choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) -> Model:
     """Return the first model that a request of so many tokens fits, by our count; else the largest."""
     fitting = (model for model in models if tokens <= _input_capacity(model, transcript))
     return next(fitting, None) or max(models, key=lambda model: _input_capacity(model, transcript))

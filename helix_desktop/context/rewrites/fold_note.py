@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 from helix_desktop.context.intake.error_lines import find_error
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.mode_notes import newest_mode_note
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
@@ -98,6 +100,7 @@ def render_condensed_note(
     policy: ContextPolicy,
     user_words: Sequence[LogItem] = (),
     todo_list: TodoList = NO_LIST,
+    reverts: Mapping[str, FileRevert] = MappingProxyType({}),
 ) -> str:
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
@@ -106,10 +109,13 @@ def render_condensed_note(
     of lines does; beyond them each keeps its beginning and its end, up to half as many more. `user_words` are
     the items with words of the user; without it they are looked for among all, of the whole session. The
     present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
+    `reverts` are the user's of what the agent changed in files, by path: the ledger says it of them.
     """
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
-    ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
+    facts = build_ledger(items[-_LEDGER_MESSAGES:])
+    facts.mark_reverted(reverts)
+    ledger = facts.text(policy.ledger_tokens)
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits, items)
     ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]
     parts = [header, *(line for _, line in sorted(lines.items())), *ends]

@@ -74,7 +74,7 @@ def handover_parts(
     agent_texts: Sequence[str] = (),
     quotes: Sequence[Quote] = (),
 ) -> list[HandoverPart]:
-    """Return note, six sections, ledger, index marker, verbatim words and mode, in the order they are sent.
+    """Return note, index marker, six sections, ledger, verbatim words and mode, in the order they are sent.
 
     A sentence without sources is marked as unsupported, unless the user edited the handover, or it is of
     another session; `quotes` are words of that. Facts that neither sections nor ledger name follow the
@@ -86,15 +86,20 @@ def handover_parts(
         note.append(f"It is of the earlier session {title} of this workspace.")
     is_marking = not (handover.edited or handover.origin)
     sections = [section_text(section, mark_unsupported=is_marking) for section in handover.sections]
-    parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note), ("sections", sections)]
+    index: list[tuple[HandoverPartKind, list[str]]] = []
+    if handover.index:
+        handle = bare_marker(handover.index, handover.handle_digits)
+        covered = f"{handle} {pluralize(handover.index_entries, 'output')} covered here"
+        if handover.text_version and not handover.origin:
+            covered += f", e1-e{handover.upto}"
+        index = [("index", ["## Index", covered])]
+    parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note)]
+    parts += [*(index if handover.text_version else ()), ("sections", sections)]
     if handover.ledger:
         parts.append(("ledger", [f"## Artifact Ledger ({LEGEND})", handover.ledger]))
     if missing := also_named(handover.coverage):
         parts.append(("missing", ["## What the Sections Above Leave Out", missing]))
-    if handover.index:
-        handle = bare_marker(handover.index, handover.handle_digits)
-        covered = f"{handle} {pluralize(handover.index_entries, 'output')} covered here"
-        parts.append(("index", ["## Index", covered]))
+    parts += () if handover.text_version else index
     if quotes:
         parts.append(("quotes", [_QUOTES, "\n".join(f"{quote.by}: {quote.text}" for quote in quotes)]))
     if user_texts:

@@ -22,15 +22,11 @@ class RequestCost(msgspec.Struct, frozen=True):
     """Input tokens as the provider counts them: those it has cached, and the others.
 
     `cost` is in US dollars; None: unknown. All is about: providers cache in blocks, and may forget sooner.
-    `is_stored_long`: the provider is asked to store the others for an hour, at a price of its own.
-    `warms_cache`: nothing is cached now, and the provider has the cache of which later requests are read.
     """
 
     cached: int
     fresh: int
     cost: float | None
-    is_stored_long: bool = False
-    warms_cache: bool = False
 
     @property
     def total(self) -> int:
@@ -51,8 +47,7 @@ def next_request_cost(
         new = dropwhile(lambda pair: pair[0].upto < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
         fresh = min(gauge.used, round(sum(tokens for _, tokens in new) * gauge.ratio))
-    cost = priced_request(info, gauge.used, gauge.used - fresh, transcript.cache_lifetime_s == LONG_S)
-    return msgspec.structs.replace(cost, warms_cache=not cost.cached and reports_cache(transcript))
+    return priced_request(info, gauge.used, gauge.used - fresh, transcript.cache_lifetime_s == LONG_S)
 
 
 def reports_cache(transcript: Transcript) -> bool:
@@ -73,19 +68,13 @@ def reports_cache(transcript: Transcript) -> bool:
     return len(usages) < _REPORTS or not is_empty
 
 
-def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> RequestCost:
-    """Return what the same request costs behind a rewrite that saves and sends again so many tokens."""
-    total = max(0, cost.total - saved)
-    fresh = min(total, max(cost.fresh, resent))
-    return priced_request(info, total, total - fresh, cost.is_stored_long)
-
-
 def priced_request(info: ModelInfo, total: int, cached: int, is_stored_long: bool = False) -> RequestCost:
     """Return the cost of a request of `total` tokens, of which the provider has `cached`.
 
-    Where storing has a price, the others are stored: requests end with a breakpoint.
+    Where storing has a price, the others are stored: requests end with a breakpoint. `is_stored_long`: for an
+    hour, at a price of its own.
     """
     fresh = total - cached
     usage = Usage(total, 0, cached, fresh, fresh if is_stored_long else 0)
     is_priced = bool(info.price_in or info.free) and not info.demo
-    return RequestCost(cached, fresh, call_cost(info, usage) if is_priced else None, is_stored_long)
+    return RequestCost(cached, fresh, call_cost(info, usage) if is_priced else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from math import floor
@@ -49,11 +48,6 @@ class UsageGauge(msgspec.Struct, frozen=True):
     def share(self) -> float:
         """Return the use as a share of the window."""
         return self.used / self.window
-
-    @property
-    def is_ratio_at_bound(self) -> bool:
-        """Whether `ratio` is one of its bounds: what was reported may lie beyond it."""
-        return self.ratio in (_RATIO_LOW, _RATIO_HIGH)
 
     @property
     def pressure(self) -> Pressure:
@@ -280,38 +274,17 @@ def request_ratio(response: AssistantSpoke, default: float) -> float:
     return default if response.ratio == 1.0 else response.ratio
 
 
-def ratio_before(transcript: Transcript, seq: int) -> float:
-    """Return the tokens per token of ours of the model that answered, or was chosen, last before event `seq`.
+def output_tokens(tokens: int) -> int:
+    """Return the tokens of an output in a request, by our count: `tokens` of its text, and framing.
 
-    Events record what they save by our count. Shown next to the gauge, it is multiplied by this ratio, of the
-    reports until then (1 without one), so that a figure once shown stays as it is.
+    It is counted once and has this number in every place; a provider's count belongs to the total alone.
     """
-    reported = transcript.messages.reported_items
-    count = bisect_left(reported, seq, key=lambda item: item.seq)
-    earlier = [
-        (item.seq, item.event)
-        for item in reported[max(0, count - _SEARCHED_MESSAGES) : count]
-        if isinstance(item.event, AssistantSpoke)
-    ]
-    answered, model = (earlier[-1][0], earlier[-1][1].model) if earlier else (0, "")
-    choices = (choice for choice in reversed(transcript.model_choices) if choice[0] < seq)
-    choice_seq, label = next(choices, (0, ""))
-    model = label if label and choice_seq > answered else model
-    return _calibrated_ratio([report for report in earlier if report[1].model == model][-_REPORTS:])
+    return tokens + FRAMING_TOKENS
 
 
-def output_tokens(tokens: int, ratio: float) -> int:
-    """Return `tokens` of an output's text, by our count, as the model counts them in a request.
-
-    Framing is included, as in the inspector's rows. `ratio` is the gauge's, wherever an output is shown and
-    whenever it came, so that it has one number.
-    """
-    return round((tokens + FRAMING_TOKENS) * ratio)
-
-
-def content_tokens(entry: CacheEntry, ratio: float = 1.0) -> int:
+def content_tokens(entry: CacheEntry) -> int:
     """Return the tokens of a stored content in a request; an output stands there as a message of its own."""
-    return output_tokens(entry.tokens, ratio) if entry.kind == "output" else round(entry.tokens * ratio)
+    return output_tokens(entry.tokens) if entry.kind == "output" else entry.tokens
 
 
 def _sent_after(report: tuple[int, AssistantSpoke]) -> int:

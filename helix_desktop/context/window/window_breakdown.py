@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -131,22 +130,6 @@ def break_down_window(
         for entry, tokens in zip(window.entries, window.entry_tokens, strict=True)
     ]
     return tuple(rows)
-
-
-def scale_items(items: Sequence[WindowItem], ratio: float) -> tuple[WindowItem, ...]:
-    """Return the items in tokens as the model counts them, `ratio` per token of ours, as the gauge counts.
-
-    They add up to the scaled whole: what rounding leaves goes to the largest.
-    """
-    if ratio == 1.0 or not items:
-        return tuple(items)
-    tokens = [round(item.tokens * ratio) for item in items]
-    largest = tokens.index(max(tokens))
-    tokens[largest] += round(sum(item.tokens for item in items) * ratio) - sum(tokens)
-    return tuple(
-        msgspec.structs.replace(item, tokens=scaled, cachable=round(item.cachable * ratio))
-        for item, scaled in zip(items, tokens, strict=True)
-    )
 
 
 def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:

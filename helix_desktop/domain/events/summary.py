@@ -75,7 +75,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     that a reflection refines, `tokens` counts what will stand in the window. `refused` is the text of a model
     before this one that was not used. The index is named by the first `handle_digits` of its hex digits.
     While these stand in the window, the observations in `over` do not. The user's messages take at most
-    `quote_tokens` (0: all are whole), the oldest may be cut.
+    `quote_tokens` (0: all are whole), the oldest may be cut. `text_version` is as of handovers.
     """
 
     after: int
@@ -105,6 +105,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     estimated: bool = False
     unpriced: int | None = None
     quote_tokens: int = 0
+    text_version: int = 0
 
 
 class ObservationsPlaced(EventBase, frozen=True, tag="observations-placed"):
@@ -133,6 +134,10 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     unpriced: int | None = None
 
 
+SUMMARY_TEXT_VERSION = 1
+"""Of the words that Helix puts around a new summary; what was recorded keeps its own."""
+
+
 class Quote(msgspec.Struct, frozen=True):
     """Words of another session, verbatim, and their tokens."""
 
@@ -158,7 +163,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     With `revises`, the user changed the sections of that handover, and no model was asked. With `replaces`,
     it was written again: while it is active, those handovers are not, whatever they cover. `mode_note` is the
     newest note on the permission mode that it covers: it stays in force. `checkpoint` is the event of the
-    checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was.
+    checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was. With
+    `text_version` 0 the index stands below the ledger without its range, as in older logs, from 1 on first.
     """
 
     upto: int
@@ -198,6 +204,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     unpriced: int | None = None
     mode_note: str = ""
     checkpoint: int = 0
+    text_version: int = 0
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

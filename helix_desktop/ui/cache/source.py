@@ -250,7 +250,7 @@ class WorkspaceCacheSource:
         return CacheTotals(totals.entries, totals.size, totals.stored_size)
 
     def _row(self, entry: CacheEntry) -> CacheRow:
-        (state, saved), ratio = self._states.get(entry.digest, _STORED), self._ratio
+        state, saved = self._states.get(entry.digest, _STORED)
         if entry.trashed:
             state = "in_trash"
         elif entry.kind == "index":
@@ -262,8 +262,8 @@ class WorkspaceCacheSource:
             target=f"{display_name(entry.tool)} {entry.target}" if entry.kind == "argument" else entry.target,
             first_line=_first_line(entry),
             size=entry.size,
-            tokens=content_tokens(entry, ratio),
-            saved=round(saved * ratio),
+            tokens=content_tokens(entry),
+            saved=saved,
             recalls=entry.recalls,
             references=entry.references,
             created_at_ms=entry.created,
@@ -274,12 +274,6 @@ class WorkspaceCacheSource:
             hit=self._hit(entry.digest),
             is_hit_inside=entry.digest in self._hits and bool(self._hits[entry.digest].matches.lines),
         )
-
-    @property
-    def _ratio(self) -> float:
-        """The tokens per token of ours, as the session's gauge counts them."""
-        conversation = self._conversation()
-        return conversation.window.measure()[1].ratio if conversation is not None else 1.0
 
     def _hit(self, digest: str) -> str:
         hit = self._hits.get(digest)

@@ -117,16 +117,16 @@ class ChatPresenter:
         if conversation is None:
             self._reset([])
             return
-        log, ratio = list(conversation.session.log), conversation.window.measure()[1].ratio
+        log = list(conversation.session.log)
         if len(log) > _MAX_INLINE_EVENTS:
-            rows, folded = await asyncio.to_thread(rows_from_log, log, ratio)
+            rows, folded = await asyncio.to_thread(rows_from_log, log)
         else:
-            rows, folded = rows_from_log(log, ratio)
+            rows, folded = rows_from_log(log)
         removed = await removed_outputs(conversation.session, log)
         if self._conversation is not conversation:
             return  # the user went on to another session meanwhile
         self._rows = rows
-        self._reset(folded, ratio)
+        self._reset(folded)
         self._show_removed(removed)
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
@@ -143,21 +143,18 @@ class ChatPresenter:
             self._error_rows, self._unsaved_keys = [], set()
         self._conversation, self._versions, self._is_past = conversation, {}, False
 
-    async def show_past(self, seq: int, below: Row, token_ratio: float) -> None:
-        """Show the session as it was after an event, with one more row, until `show_now`.
-
-        `token_ratio`: the tokens of its gauge per token of ours.
-        """
+    async def show_past(self, seq: int, below: Row) -> None:
+        """Show the session as it was after an event, with one more row, until `show_now`."""
         conversation = self._conversation
         if conversation is None:
             return
         log = conversation.session.log[:seq]
-        rows, ordered = await asyncio.to_thread(rows_from_log, log, token_ratio)
+        rows, ordered = await asyncio.to_thread(rows_from_log, log)
         removed = await removed_outputs(conversation.session, log)
         if conversation is self._conversation:
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
-            self._reset([*map(_without_actions, ordered), below], token_ratio)
+            self._reset([*map(_without_actions, ordered), below])
             self._show_removed(removed)
 
     async def show_now(self) -> None:
@@ -170,13 +167,11 @@ class ChatPresenter:
             self._model.put_all(self._error_rows)
             self.show_versions(versions)
 
-    def recount(self, token_ratio: float) -> None:
-        """Show outputs with the tokens of the gauge, `token_ratio` per token of ours; and images left out."""
+    def recount(self) -> None:
+        """Show which images are left out, and whether there is budget."""
         conversation = self._conversation
         if conversation is not None and not self._is_past:
-            self._model.set_token_ratio(token_ratio)
             transcript = conversation.session.transcript
-            self._put_all(self._rows.recount(token_ratio, transcript))
             self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
@@ -192,10 +187,9 @@ class ChatPresenter:
         found = self._versions.get(row.key) if isinstance(row, UserRow) else None
         return replace(row, versions=found) if isinstance(row, UserRow) and found else row
 
-    def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0, *, is_loading: bool = False) -> None:
+    def _reset(self, rows: Sequence[Row], *, is_loading: bool = False) -> None:
         self._asks.show_session(self._conversation.session.id if self._conversation is not None else "")
         self._side_question.forget()
-        self._model.set_token_ratio(token_ratio)
         self._model.reset(rows, is_loading=is_loading)
 
     def _show_removed(self, removed: Mapping[str, int]) -> None:

@@ -12,6 +12,9 @@ from helix_desktop.system.task_scope import TaskScope
 StartCoroutine: TypeAlias = Callable[[Coroutine[Any, Any, None], str], object]
 """Starts a named coroutine in a scope that owns it: TaskScope.start."""
 
+ReportOutcome: TypeAlias = Callable[[str, HelixError | None], None]
+"""Says how an action ended, by its name: with an error, or well."""
+
 
 class AsyncActions:
     """Starts the window's coroutines in one task scope; a HelixError goes to `show_error`."""
@@ -20,24 +23,28 @@ class AsyncActions:
         self,
         scope: TaskScope,
         show_error: Callable[[HelixError], None],
-        bind_show_error: Callable[[], Callable[[HelixError], None]] | None = None,
+        bind_place: Callable[[], ReportOutcome] | None = None,
     ) -> None:
-        """`bind_show_error` returns a `show_error` for what is on screen at the time of the call."""
+        """`bind_place` returns what reports outcomes at what is on screen at the time of the call."""
         self.scope, self.show_error = scope, show_error
-        self._bind_show_error = bind_show_error or (lambda: show_error)
+        self._bind_place = bind_place or (lambda: self._report)
 
     def start(self, coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Begin; returns at once."""
-        task = self.scope.start(self._run_guarded(coroutine, self._bind_show_error()), name)
+        task = self.scope.start(self._run_guarded(coroutine, name, self._bind_place()), name)
         # Canceled before its first step, the task would leave the coroutine inside it unawaited.
         task.add_done_callback(lambda _: coroutine.close())
         return task
 
+    def _report(self, name: str, error: HelixError | None) -> None:
+        if error is not None:
+            self.show_error(error)
+
     @staticmethod
-    async def _run_guarded(
-        coroutine: Coroutine[Any, Any, None], show_error: Callable[[HelixError], None]
-    ) -> None:
+    async def _run_guarded(coroutine: Coroutine[Any, Any, None], name: str, report: ReportOutcome) -> None:
         try:
             await coroutine
         except HelixError as error:
-            show_error(error)
+            report(name, error)
+        else:
+            report(name, None)

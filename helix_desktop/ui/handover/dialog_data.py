@@ -116,13 +116,12 @@ def whole_range(counts: MessageCounts) -> HandoverRange:
 
 
 def handover_ranges(
-    cuts: Sequence[CutPoint], transcript: Transcript, ratio: float, *, is_same_first: bool = False
+    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
 ) -> Iterator[HandoverRange]:
     """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
 
-    `ratio` is the model's tokens per token of ours, by which a cut is counted. A new handover replaces the
-    active one, too, which is counted with the messages it stands for. When that one is run again, its
-    messages are in the context no more, and have no figure.
+    A new handover replaces the active one, too, which is counted with the messages it stands for. When that
+    one is run again, its messages are in the context no more, and have no figure.
     """
     active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
     furthest = max((cut.upto for cut in cuts), default=0)
@@ -133,7 +132,7 @@ def handover_ranges(
     for place, cut in enumerate(cuts):
         name = first if place == 0 else _end_text(cut.upto, transcript)
         counts = covered_counts(transcript, cut.upto, cut.kept_seq)
-        count = format_tokens(round((cut.tokens + active_tokens) * ratio))
+        count = format_tokens(cut.tokens + active_tokens)
         tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
         yield _named_range(cut.upto, name, counts.text, tokens)
 
@@ -162,17 +161,16 @@ def draft_row(
     draft: HandoverDraft,
     parts: Sequence[CountedPart],
     transcript: Transcript,
-    ratio: float,
     is_whole: bool = False,
 ) -> DraftRow:
-    """Return a draft as the dialog shows it; `ratio` is the model's tokens per token of ours."""
+    """Return a draft as the dialog shows it."""
     event = draft.event
     return DraftRow(
         draft.text,
         draft.before,
-        round(event.tokens * ratio) if is_whole else draft.after,
+        event.tokens if is_whole else draft.after,
         translate(handover_counts(transcript, event).text),
-        sent_draft(parts, ratio),
+        sent_draft(parts),
         writer_name(recorded_writer(draft.model), event.demo),
         draft.fallback,
         event.duration_ms,
@@ -180,12 +178,12 @@ def draft_row(
         is_whole,
         translate(draft.doubt),
         "" if is_whole else _gain_warning(draft.before, draft.after),
-        sweep_note(round(draft.sweep_savings * ratio)),
+        sweep_note(draft.sweep_savings),
     )
 
 
-def sent_draft(parts: Sequence[CountedPart], ratio: float) -> SentDraft:
-    """Return what the model gets; `ratio` is its tokens per token of ours."""
+def sent_draft(parts: Sequence[CountedPart]) -> SentDraft:
+    """Return what the model gets."""
     names: dict[HandoverPartKind, str] = {
         "sections": tr("six sections"),
         "ledger": tr("files, commands and errors"),
@@ -197,11 +195,9 @@ def sent_draft(parts: Sequence[CountedPart], ratio: float) -> SentDraft:
     tokens = dict.fromkeys(names.values(), 0) | {tr("note and index"): 0}
     for part, count in parts:
         tokens[names.get(part.kind, tr("note and index"))] += count
-    scaled = {name: round(count * ratio) for name, count in tokens.items() if count}
-    total = round(sum(tokens.values()) * ratio)
-    scaled[max(scaled, key=scaled.__getitem__)] += total - sum(scaled.values())
-    sizes = ", ".join(f"{name} {format_tokens(count)}" for name, count in scaled.items())
-    words = tr("The model gets {tokens}: {parts}", tokens=format_token_count(total), parts=sizes)
+    sizes = ", ".join(f"{name} {format_tokens(count)}" for name, count in tokens.items() if count)
+    total = format_token_count(sum(tokens.values()))
+    words = tr("The model gets {tokens}: {parts}", tokens=total, parts=sizes)
     return SentDraft("\n".join(part.text for part, _ in parts), words)
 
 

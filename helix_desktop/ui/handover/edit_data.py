@@ -94,15 +94,14 @@ def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
     ]
 
 
-def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int, ratio: float) -> RevisionCheck:
+def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int) -> RevisionCheck:
     """Return what a handover takes and names with the sections as they are now.
 
-    `sent` are the tokens of the recorded one in the context, with all that stands around its text; `ratio` is
-    the model's tokens per token of ours, by which both are counted.
+    `sent` are the tokens of the recorded one in the context, with all that stands around its text.
     """
     is_changed = event.sections != draft.handover.sections
-    now = round((sent + event.tokens - draft.handover.tokens) * ratio)
-    change = now - round(sent * ratio) if is_changed else 0
+    now = sent + event.tokens - draft.handover.tokens
+    change = now - sent if is_changed else 0
     tokens = format_token_count(now)
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))

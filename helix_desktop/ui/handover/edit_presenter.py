@@ -100,8 +100,7 @@ class EditPresenter:
         self._below = listed_below(event)
         conversation = self._conversation
         sent = conversation.handovers.revisions.tokens_as_sent(draft.handover)
-        ratio = conversation.window.measure()[1].ratio
-        self.dialog.show_check(revision_check(draft, event, sent, ratio))
+        self.dialog.show_check(revision_check(draft, event, sent))
 
     def _compare(self) -> None:
         """Show what differs from the original; nothing typed leaves every sentence dropped."""

@@ -89,7 +89,7 @@ class HandoverPresenter:
         for_new_session = (
             [whole_range(transcript.messages.counts())] if self._start_session is not None else []
         )
-        ranges = handover_ranges(cuts, transcript, self._ratio, is_same_first=bool(self._repeated_seq))
+        ranges = handover_ranges(cuts, transcript, is_same_first=bool(self._repeated_seq))
         self.dialog.show_ranges([*ranges, *for_new_session])
         if upto:
             self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
@@ -119,14 +119,8 @@ class HandoverPresenter:
             return
         self._draft, self._is_whole = left_draft.draft, left_draft.is_whole
         parts = await self._scope_of(kept_upto).parts_as_sent(left_draft.draft)
-        row = draft_row(
-            left_draft.draft, parts, self._conversation.session.transcript, self._ratio, self._is_whole
-        )
+        row = draft_row(left_draft.draft, parts, self._conversation.session.transcript, self._is_whole)
         self.dialog.show_kept_draft(row, kept_upto, left_draft.text, focus)
-
-    @property
-    def _ratio(self) -> float:
-        return self._conversation.window.measure()[1].ratio
 
     def _estimate(self) -> None:
         """Show what a draft up to the chosen end will take."""
@@ -209,7 +203,7 @@ class HandoverPresenter:
             self.dialog.show_error(error)
         else:
             transcript = self._conversation.session.transcript
-            row = draft_row(draft, parts, transcript, self._ratio, self._is_whole)
+            row = draft_row(draft, parts, transcript, self._is_whole)
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_draft(row)
             if self._repeated_seq:

@@ -247,7 +247,7 @@ def policy_sections() -> tuple[GuideSection, ...]:
                     "page replays this session under the new policy; nothing changes until you apply it to "
                     "the session or to the workspace."
                 ),
-                tr("The inspector says under “What comes next” what changes when, what it saves and costs."),
+                tr("The inspector says under “Waiting now” what is ready to be cached, or not noted yet."),
                 tr(
                     "Compacting and noting facts run without asking. Each counts toward the session budget, "
                     "and the timeline shows what it read and cost. To be asked first: Settings → Context "

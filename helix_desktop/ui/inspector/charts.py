@@ -49,7 +49,6 @@ SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] 
     "fold": lambda theme: theme.seg_fold,
     "pinned": lambda theme: theme.seg_pinned,
     "arguments": lambda theme: theme.seg_arguments,
-    "difference": lambda theme: theme.faint,
     "excluded": lambda theme: theme.muted,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,
@@ -72,14 +71,15 @@ class WindowBar(Themed, QWidget):
         self.setFixedHeight(int(_BAR + 2 * _OVER))
         self.setMouseTracking(True)
 
-    def show_window(self, segments: Sequence[Segment], window_size: int, levels: Sequence[Level]) -> None:
-        """Show other segments and levels; `window_size` in tokens."""
+    def show_window(
+        self, segments: Sequence[Segment], used: int, window_size: int, levels: Sequence[Level]
+    ) -> None:
+        """Show other segments and levels; `window_size` in tokens, of which the provider counts `used`."""
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
         self._window, self._levels = max(1, window_size), tuple(levels)
         filling = [part for part in segments if part.kind not in ("free", "reserve")]
-        self._used = sum(part.tokens for part in filling)
-        # A provider that counts less than we do makes the parts narrower, not the whole wider.
-        self._scale = self._used / max(1, sum(part.tokens for part in filling if part.tokens > 0))
+        # The parts are by our count; they share the place that the provider's total takes.
+        self._used, self._scale = used, used / max(1, sum(part.tokens for part in filling))
         parts = [f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments]
         over = [self._over_text()] if self._used > self._window else []
         self.setAccessibleName(
@@ -114,7 +114,9 @@ class WindowBar(Themed, QWidget):
         for segment, left, right in self._spans():
             if left <= x < right:
                 tokens = tr.plural(segment.tokens, "%n token", "%n tokens")
-                return f"{segment.label} · {tokens} · {format_whole_percent(segment.tokens / self._window)}"
+                is_part = segment.kind not in ("free", "reserve")
+                share = segment.tokens * (self._scale if is_part else 1.0) / self._window
+                return f"{segment.label} · {tokens} · {format_whole_percent(share)}"
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -180,7 +182,7 @@ class WindowBar(Themed, QWidget):
         for segment in self._segments:
             if segment.kind in ("free", "reserve"):
                 continue
-            width = segment.tokens * scale * min(1.0, self._scale)
+            width = segment.tokens * scale * self._scale
             spans.append((segment, x, x + width))
             x += width
         reserved = [segment for segment in self._segments if segment.kind == "reserve"]

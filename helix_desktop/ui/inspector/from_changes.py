@@ -18,21 +18,18 @@ _MARKERS = ("cached", "arguments_cached", "images_cached")
 
 
 def with_changes(
-    state: InspectorState, before: tuple[WindowItem, ...], now: tuple[WindowItem, ...], ratio: float
+    state: InspectorState, before: tuple[WindowItem, ...], now: tuple[WindowItem, ...]
 ) -> InspectorState:
-    """Return the state of the items `now` with what changed since those `before`.
-
-    `ratio`: the model's tokens per token of ours, by which the items are counted.
-    """
+    """Return the state of the items `now` with what changed since those `before`."""
     changes = compare_windows(before, now)
-    rows = [
-        replace(row, change=_change(item), difference=round(item.tokens * ratio))
-        for row, item in zip(state.rows, changes.items, strict=False)  # the provider's row comes on top
-    ]
-    count, tokens = len(changes.gone), format_token_count(round(changes.gone_tokens * ratio))
+    rows = tuple(
+        replace(row, change=_change(item), difference=item.tokens)
+        for row, item in zip(state.rows, changes.items, strict=True)
+    )
+    count, tokens = len(changes.gone), format_token_count(changes.gone_tokens)
     title = tr.plural(count, "%n left: {tokens}", "%n left: {tokens}", tokens=tokens)
-    gone = WindowChangesState(_summary(changes, ratio), title if count else "", _gone_rows(changes, ratio))
-    return replace(state, rows=(*rows, *state.rows[len(rows) :]), changes=gone)
+    gone = WindowChangesState(_summary(changes), title if count else "", _gone_rows(changes))
+    return replace(state, rows=rows, changes=gone)
 
 
 def _change(change: ItemChange) -> RowChange:
@@ -43,15 +40,15 @@ def _change(change: ItemChange) -> RowChange:
     return "size" if change.tokens else ""
 
 
-def _gone_rows(changes: WindowChanges, ratio: float) -> tuple[WindowRow, ...]:
-    rows = window_rows(tuple(gone.item for gone in changes.gone), ratio)
+def _gone_rows(changes: WindowChanges) -> tuple[WindowRow, ...]:
+    rows = window_rows(tuple(gone.item for gone in changes.gone))
     return tuple(
         replace(row, state=gone.into, change="gone", difference=-row.tokens, changed_since=0)
         for row, gone in zip(rows, changes.gone, strict=True)
     )
 
 
-def _summary(changes: WindowChanges, ratio: float) -> str:
+def _summary(changes: WindowChanges) -> str:
     """Return the whole difference in tokens, and what it is made of."""
     kinds = Counter(_change(item) for item in changes.items)
     markers = sum(item.has_other_form and item.item.state in _MARKERS for item in changes.items)
@@ -69,5 +66,5 @@ def _summary(changes: WindowChanges, ratio: float) -> str:
     parts = [words for count, words in counted if count]
     if not parts:
         return tr("Nothing changed")
-    difference = format_token_difference(round(changes.tokens * ratio))
+    difference = format_token_difference(changes.tokens)
     return tr("{difference} tokens: {parts}", difference=difference, parts=", ".join(parts))

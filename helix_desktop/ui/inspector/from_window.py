@@ -10,9 +10,9 @@ from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
@@ -31,7 +31,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     WindowRow,
 )
 from helix_desktop.ui.inspector.request.document import message_body
-from helix_desktop.words.gauge_source import gauge_source_text, ratio_text
+from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import format_token_change, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.translation import Translator, translate
@@ -55,7 +55,6 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "arguments": text("Agent, arguments cached"),
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
-    "difference": text("Provider's count differs"),
 }
 _FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp", "fields", "environment", "instructions"})
 
@@ -69,13 +68,12 @@ def inspector_state(
     outlook: CompactionOutlook,
     fresh: int = 0,
 ) -> InspectorState:
-    """Return what the next request contains, each row in tokens as the model counts them, about.
+    """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    Of it, `fresh` tokens at the end are not in the provider's cache.
-    What the provider reported beyond them is a row of its own, so that all rows add up to the gauge.
+    What the provider reports belongs to the total. As it counts, `fresh` tokens at the end of the request are
+    not in its cache.
     """
-    rows = window_rows(items, gauge.ratio, fresh)
-    rows += _difference(gauge, sum(row.tokens for row in rows))
+    rows = window_rows(items, round(fresh / gauge.ratio))
     own_policy = transcript.session_policy
     return InspectorState(
         used=gauge.used,
@@ -87,9 +85,9 @@ def inspector_state(
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals, _tokens_of_messages(items, transcript), gauge.ratio),
+        cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
         levels=policy_levels(policy, gauge.handover_threshold / gauge.window),
-        ratio=ratio_text(gauge),
+        own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         pending_text=_pending_text(transcript, policy, gauge),
         is_managed=policy.enabled,
         is_on_hold=policy.enabled and transcript.on_hold,
@@ -97,15 +95,13 @@ def inspector_state(
     )
 
 
-def window_rows(items: tuple[WindowItem, ...], ratio: float = 1.0, fresh: int = 0) -> tuple[WindowRow, ...]:
+def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRow, ...]:
     """Return the items of a request as rows, in their order.
 
-    All is in tokens as the model counts them, `ratio` per token of ours; the `fresh` ones at the end are not
-    in the provider's cache anyway.
+    All is in tokens by our count; the `fresh` ones at the end are not in the provider's cache anyway.
     """
-    scaled = scale_items(items, ratio)
-    rows, behind = [], sum(row.tokens for row in scaled)
-    for row in scaled:
+    rows, behind = [], sum(row.tokens for row in items)
+    for row in items:
         behind -= row.tokens
         rows.append(
             WindowRow(
@@ -151,7 +147,7 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     observations = transcript.rewrites.observations.get(seq) if seq is not None else None
     if seq is None or observations is None:
         return ""
-    count, ratio = len(observations.observations), gauge.ratio
+    count = len(observations.observations)
     place_at = min(policy.observe_place_at, policy.handover_at)
     if transcript.on_hold:
         ready = tr.plural(
@@ -172,17 +168,8 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
         )
     # What they would replace now: since they were noted, notes may have come, or been undone.
     before = observation.tokens_in_window(transcript, observations.after, observations.upto)
-    change = format_token_change(round(before * ratio), round(observations.tokens * ratio))
+    change = format_token_change(before, observations.tokens)
     return f"{ready} ({change})"
-
-
-def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
-    """Return the row that leads from the sum of the others to the gauge; none where both are one."""
-    if gauge.used == counted:
-        return ()
-    why = tr("All rows above {counted} · total {total}", counted=counted, total=gauge.used)
-    name = translate(_LABELS["difference"])
-    return (WindowRow(0, "difference", name, gauge.used - counted, None, why),)
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
@@ -205,13 +192,13 @@ def _tokens_of_messages(items: tuple[WindowItem, ...], transcript: Transcript) -
     return sum(item.tokens for item in items if item.kind not in other)
 
 
-def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: float) -> CacheStats:
+def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheStats:
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=max(0, round((transcript.messages.full_total_tokens - entries) * ratio)),
+        saved=max(0, transcript.messages.full_total_tokens - entries),
         savings=tuple(_savings(transcript)),
     )
 
@@ -239,22 +226,21 @@ def _markers_in(event: MessageEvent) -> int:
 
 
 def _savings(transcript: Transcript) -> Iterator[Saving]:
-    """Return what each rewrite that holds saved when it was made, oldest first, as the model counts it."""
+    """Return what each rewrite that holds saved when it was made, oldest first."""
     for seq, rewrite in transcript.rewrites.by_seq.items():
         if not transcript.rewrites.is_active(seq):
             continue
-        ratio = ratio_before(transcript, seq)
         match rewrite:
             case SweepMade(reason=SweepReason.HANDOVER):
                 pass  # its saving is part of the handover's
             case SweepMade(saved=saved):
-                yield Saving("output", round(saved * ratio))
+                yield Saving("output", saved)
             case FoldMade(saved=saved):
-                yield Saving("fold", round(saved * ratio))
+                yield Saving("fold", saved)
             case ObservationsPlaced(saved=saved):
-                yield Saving("observations", round(saved * ratio))
+                yield Saving("observations", saved)
             case Excluded(saved=saved):
-                yield Saving("excluded", round(saved * ratio))
+                yield Saving("excluded", saved)
             case HandoverMade(before=before, after=after) if before:
                 yield Saving("handover", before - after)
 
@@ -262,11 +248,6 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
     seq, kind = window_row.seq, window_row.kind
-    if kind == "difference":
-        return tr(
-            "The rows are estimates: Helix's count, scaled to the provider's tokens. "
-            "The total starts from what the provider reported for the last request; this is the difference."
-        )
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)

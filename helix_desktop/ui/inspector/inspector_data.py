@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.words.call_targets import target_title
-from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_token_difference, format_tokens
 from helix_desktop.words.rewrite_explanations import (
     changed_since,
@@ -20,9 +19,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-RowKind: TypeAlias = WindowItemKind | Literal["arguments", "difference"]
-"""`arguments` is an answer of the agent whose arguments stand as markers, `difference` what leads from the
-sum of the other rows to the provider's total: it may be negative."""
+RowKind: TypeAlias = WindowItemKind | Literal["arguments"]
+"""`arguments` is an answer of the agent whose arguments stand as markers."""
 
 RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
@@ -49,7 +47,7 @@ class WindowRow:
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
-    tokens are as the model counts them. `excluded` is the event that excluded it.
+    tokens are by Helix's count. `excluded` is the event that excluded it.
     `change` is what became of it since the request that the user compares with, by `difference` tokens.
     `tool` is what an output is of.
     """
@@ -94,17 +92,13 @@ class WindowRow:
 
     @property
     def tokens_text(self) -> str:
-        """Return its tokens as the list shows them, a difference with its sign."""
-        text = format_token_difference if self.kind == "difference" else format_tokens
-        return text(self.tokens, in_column=True)
+        """Return its tokens as the list shows them."""
+        return format_tokens(self.tokens, in_column=True)
 
     @property
     def exact_tokens_text(self) -> str:
         """Return its tokens to the last one."""
-        tokens = tr.plural(abs(self.tokens), "%n token", "%n tokens")
-        if self.kind != "difference":
-            return tokens
-        return with_sign("+" if self.tokens > 0 else "\N{MINUS SIGN}", tokens)
+        return tr.plural(self.tokens, "%n token", "%n tokens")
 
     @property
     def state_text(self) -> str:
@@ -260,8 +254,8 @@ class WindowChangesState:
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastPart:
-    """One of the rewrites that come next: its figures as name and value, and a sentence below them."""
+class StatusPart:
+    """What waits for one kind of rewrite: its figures as name and value, and a sentence below them."""
 
     title: str
     figures: tuple[tuple[str, str], ...] = ()
@@ -273,9 +267,8 @@ class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
-    `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
-    `next_text` which change comes next and when, `forecast` all that comes, with what it takes, saves and
-    costs. `cost_text` says what the request costs.
+    `own_count` says what the rows add up to where the total is another, `pending_text` what is prepared, not
+    yet in place, `waiting` what waits for a rewrite now. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was. It can be compared with the first requests of `turns` turns; `changes` is None while it
@@ -293,10 +286,9 @@ class InspectorState:
     cache: CacheStats = CacheStats()
     levels: tuple[Level, ...] = ()
     compaction_text: str = ""
-    ratio: str = ""
+    own_count: str = ""
     pending_text: str = ""
-    next_text: str = ""
-    forecast: tuple[ForecastPart, ...] = ()
+    waiting: tuple[StatusPart, ...] = ()
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

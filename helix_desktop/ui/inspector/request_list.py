@@ -78,7 +78,6 @@ _GLYPHS: dict[RowKind, str] = {
     "fold": "list-tree",
     "pinned": "pin",
     "arguments": "braces",
-    "difference": "diff",
 }
 _TONES: dict[WindowItemState, Tone] = {
     "cached": "accent",

@@ -33,7 +33,6 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
-from helix_desktop.ui.inspector.forecast_view import ForecastView
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -44,10 +43,10 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
+from helix_desktop.ui.inspector.waiting_view import WaitingView
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
-    format_token_difference,
     format_tokens,
     format_whole_percent,
 )
@@ -120,7 +119,7 @@ class Inspector(Themed, QWidget):
         self._show_legend(state.segments)
         self._show_cache(state.cache)
         self.provider_cache.show_state(state.provider_cache)
-        count = sum(row.kind != "difference" for row in state.rows)
+        count = len(state.rows)
         self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)
         self._show_changes(state)
@@ -211,8 +210,8 @@ class Inspector(Themed, QWidget):
         card.body.addWidget(FlowBox([self.used, self._window_text]))
         self.source = SelectableText("", 12, "faint")
         card.body.addWidget(self.source)
-        self.ratio = SelectableText("", 12, "faint")
-        card.body.addWidget(self.ratio)
+        self.own_count = SelectableText("", 12, "faint")
+        card.body.addWidget(self.own_count)
         card.body.addSpacing(3)
         self.bar = WindowBar()
         card.body.addWidget(self.bar)
@@ -231,14 +230,12 @@ class Inspector(Themed, QWidget):
         card.body.addLayout(foot)
         self._cost_row, self.cost = _icon_row("send", "faint")
         card.body.addWidget(self._cost_row)
-        self._next_row, self.next = _icon_row("layers", "faint")
-        card.body.addWidget(self._next_row)
         self._pending_row, self.pending = _icon_row("eye", "seg_observations")
         card.body.addWidget(self._pending_row)
-        self.forecast = ForecastView()
-        self.due = Disclosure(DisclosureHead(tr("What comes next"), "", "muted"), lambda: self.forecast)
-        self.forecast.setParent(self.due)
-        self.forecast.hide()
+        self.waiting = WaitingView()
+        self.due = Disclosure(DisclosureHead(tr("Waiting now"), "", "muted"), lambda: self.waiting)
+        self.waiting.setParent(self.due)
+        self.waiting.hide()
         card.body.addWidget(self.due)
         return card
 
@@ -316,24 +313,19 @@ class Inspector(Themed, QWidget):
         self.share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
-        is_from_report = state.is_estimated and state.ratio  # the line below names the provider
-        self.source.setText(tr("Estimated from the last report") if is_from_report else state.source)
-        show_text(self.ratio, state.ratio)
-        self.bar.show_window(state.segments, state.window, state.levels)
+        self.source.setText(state.source)
+        show_text(self.own_count, state.own_count)
+        self.bar.show_window(state.segments, state.used, state.window, state.levels)
         self.until.setText("\n".join(filter(None, (state.compaction_text, state.own_policy))))
         self.pending.setText(state.pending_text)
         self._pending_row.setVisible(bool(state.pending_text))
         self.cost.setText(state.cost_text)
         self._cost_row.setVisible(bool(state.cost_text))
-        self.next.setText(state.next_text)
-        self._next_row.setVisible(bool(state.next_text))
-        self.forecast.show_parts(state.forecast)
-        self.due.setVisible(bool(state.forecast))
+        self.waiting.show_parts(state.waiting)
+        self.due.setVisible(bool(state.waiting))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
-        visible = [
-            part for part in segments if part.tokens > 0 or (part.kind == "difference" and part.tokens)
-        ]
+        visible = [part for part in segments if part.tokens > 0]
         if list(self._legend) != [segment.kind for segment in visible]:
             rows, self._legend = self._legend, {}
             for at, segment in enumerate(visible):
@@ -345,8 +337,7 @@ class Inspector(Themed, QWidget):
                 self._legend_box.removeWidget(row)
                 row.deleteLater()
         for segment in visible:
-            text = format_token_difference if segment.kind == "difference" else format_tokens
-            self._legend[segment.kind].set_value(segment.label, text(segment.tokens, in_column=True))
+            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens, in_column=True))
 
     def _legend_row(self, segment: Segment) -> KeyValue:
         row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])

@@ -21,17 +21,17 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast
+from helix_desktop.context.rewrites.planner import RewriteStatus
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.inspector.forecast_texts import with_forecast
 from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
+from helix_desktop.ui.inspector.request_status import with_rewrite_status
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
 from helix_desktop.ui.session.completion.sources import ComposerCompletions
@@ -109,9 +109,9 @@ class SessionController(QObject):
         self.composer.slash_commands.on_arguments("rename_session", self._rename)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
-        self.forecast = NOTHING_DUE
+        self._rewrite_status = RewriteStatus()
         """What falls due next in the context of the conversation on screen, as of the newest refresh."""
-        self._forecast_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None
+        self._status_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None
         self._stale_pages: set[str] = set()
         self.composer.attachments.content_stored.connect(self.schedule_refresh)
         self.next_messages.changed.connect(self.schedule_refresh)
@@ -230,10 +230,9 @@ class SessionController(QObject):
         if not transcript.opening_seq:
             self._async_actions.start(conversation.plan_opening(), "plan the first message")
         self.next_messages.refresh()
-        self.composer.attachments.recount()
         self.composer.estimate.recount()
         totals = await workspace.store.totals()
-        forecast = await self._look_ahead(conversation)
+        status = await self._read_status(conversation)
         await self.changes_since.read()
         if conversation is not self.conversation:
             return
@@ -241,7 +240,7 @@ class SessionController(QObject):
         policy = conversation.window.policy
         items = conversation.window.items()
         cost, info = conversation.window.cost(), conversation.window.frame.info
-        state = inspector_state(items, gauge, transcript, policy, totals, forecast.outlook, cost.fresh)
+        state = inspector_state(items, gauge, transcript, policy, totals, status.outlook, cost.fresh)
         cache = provider_cache_state(
             conversation.session.log,
             conversation.budget.spent,
@@ -250,11 +249,10 @@ class SessionController(QObject):
             info.demo,
         )
         if self.past.step is None:
-            writing = conversation.window.summary_cost(forecast.summary) if forecast.summary else None
-            state = with_forecast(state, forecast, policy, gauge, cost, info, writing)
-            state = self.changes_since.apply(state, items, transcript.messages.turns, gauge.ratio)
+            state = with_rewrite_status(state, status, policy, gauge, cost)
+            state = self.changes_since.apply(state, items, transcript.messages.turns)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
-            self.chat.recount(gauge.ratio)
+            self.chat.recount()
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 
@@ -275,16 +273,16 @@ class SessionController(QObject):
             gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
         )
 
-    async def _look_ahead(self, conversation: Conversation) -> Forecast:
-        """Return what falls due next in the context; made again only when something changed."""
+    async def _read_status(self, conversation: Conversation) -> RewriteStatus:
+        """Return what waits for a rewrite; read again only when something changed."""
         transcript, window = conversation.session.transcript, conversation.window
         made_for = (conversation.session.id, transcript.last_seq, window.policy, window.frame)
-        if made_for != self._forecast_for:
-            forecast = await window.forecast()
+        if made_for != self._status_for:
+            status = await window.rewrite_status()
             if conversation is not self.conversation:
-                return forecast
-            self.forecast, self._forecast_for = forecast, made_for
-        return self.forecast
+                return status
+            self._rewrite_status, self._status_for = status, made_for
+        return self._rewrite_status
 
     async def _rename(self, title: str) -> None:
         if self.conversation is not None:
@@ -293,15 +291,14 @@ class SessionController(QObject):
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:
         """Return the request that the inspector shows, the next one or one of the past.
 
-        Its parts come with it, in tokens as the model counts them.
+        Its parts come with it.
         """
         if self.conversation is None:
             return None
         past = self.past.window
         if past is not None:
-            return past.window, scale_items(past.items(), past.gauge.ratio)
-        window, gauge = self.conversation.window.measure()
-        return window, scale_items(self.conversation.window.items(), gauge.ratio)
+            return past.window, past.items()
+        return self.conversation.window.measure()[0], self.conversation.window.items()
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

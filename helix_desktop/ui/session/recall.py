@@ -100,11 +100,6 @@ class RecallController(QObject):
             self._search.cancel()
         self._search = None
 
-    @property
-    def _token_ratio(self) -> float:
-        conversation = self._session_controller.conversation
-        return conversation.window.measure()[1].ratio if conversation is not None else 1.0
-
     async def _look(self, workspace: OpenWorkspace, digests: Sequence[str], part: RecallPart) -> None:
         try:
             found = await _find(workspace, digests, part)
@@ -115,7 +110,7 @@ class RecallController(QObject):
         self._found = part, found
         if self.dialog is not None:
             sample = "\n".join(_sample(found.attachments))
-            words = _summary(part, found, len(digests), self._token_ratio)
+            words = _summary(part, found, len(digests))
             self.dialog.show_result(part, words, sample, can_recall=bool(found.attachments))
 
 
@@ -136,13 +131,12 @@ async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPa
     return _RecallResult(tuple(attachments), lines, is_complete, total)
 
 
-def _summary(part: RecallPart, found: _RecallResult, count: int, token_ratio: float) -> str:
-    """Return how much a part is, and its tokens, `token_ratio` per token of ours."""
+def _summary(part: RecallPart, found: _RecallResult, count: int) -> str:
+    """Return how much a part is, and its tokens."""
     if not found.attachments:
         has = tr.plural(found.total, "It has %n line.", "It has %n lines.")
         return tr("No matching lines") if part.how == "pattern" else has
-    total = sum(attachment.tokens for attachment in found.attachments)
-    tokens = format_token_count(round(total * token_ratio))
+    tokens = format_token_count(sum(attachment.tokens for attachment in found.attachments))
     cost = tr("≈ {tokens}", tokens=tokens)
     if part.how == "lines" and part.last > found.total and not found.attachments[0].image:
         return f"{_cut_lines(found.attachments[0])} · {cost}"

@@ -6,14 +6,16 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QCursor, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QVBoxLayout, QWidget
 
+from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.async_actions import ReportOutcome
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.design.shell_data import Banner, error_banner
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.translation import Translator, translate
 
@@ -159,6 +161,11 @@ class BannerArea(Themed, QWidget):
                 self._remove(banner.key)
         self._show_cards()
 
+    def withdraw(self, banner: Banner) -> None:
+        """Take a banner away wherever it belongs: what it was about is over."""
+        self._remove(banner.key)
+        self._show_cards()
+
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the height of the window, which decides how many are shown."""
         super().showEvent(event)
@@ -222,3 +229,29 @@ class BannerArea(Themed, QWidget):
         self._remove(banner.key)
         self._show_cards()
         self.dismissed.emit(banner.id)
+
+
+class ErrorBanners:
+    """Shows why an action failed, until the same action succeeds in the same place.
+
+    A store's errors stay: that another action worked does not say that the store does.
+    """
+
+    def __init__(self, banners: BannerArea) -> None:
+        self._banners = banners
+        self._failed: dict[tuple[tuple[str, str], str], Banner] = {}  # by place and action
+
+    def bind_place(self) -> ReportOutcome:
+        """Return what reports outcomes in the workspace and session on screen now."""
+        place = self._banners.context_ids
+        return lambda name, error: self._report(place, name, error)
+
+    def _report(self, place: tuple[str, str], name: str, error: HelixError | None) -> None:
+        former = self._failed.pop((place, name), None)
+        if former is not None:
+            self._banners.withdraw(former)
+        if error is not None:
+            banner = error_banner(error, *place)
+            self._banners.show_banner(banner)
+            if not isinstance(error, StoreError):
+                self._failed[place, name] = banner

@@ -145,7 +145,7 @@ def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
     if not text:
         return []
     pill = Pill(tr("Used {amount}", amount=text))
-    pill.setToolTip(tr("Tokens sent and received by the model calls, and their cost"))
+    pill.setToolTip(tr("Tokens read and written by the model calls, and their cost"))
     return [pill]
 
 

@@ -16,13 +16,10 @@ from helix_desktop.words.translation import translate
 _NAME_CHARS = 60  # of an output's name
 
 
-def form_card(
-    recorded: RecordedEvent, transcript: Transcript, ratio: float, is_demo: bool
-) -> FormCard | None:
+def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:
     """Return the card of an output whose form was chosen; None for one that simply is whole.
 
-    `ratio`: the gauge's tokens per token of ours. `is_demo`: the demo model was asked for it, which has no
-    price.
+    `is_demo`: the demo model was asked for it, which has no price.
     """
     event = recorded.event
     if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
@@ -37,8 +34,8 @@ def form_card(
         ellipsize(" ".join(f"{display_name(event.name)} {event.target}".split()), _NAME_CHARS),
         "preview" if is_part else event.form,
         event.chosen,
-        output_tokens(full, ratio) if full else 0,
-        output_tokens(event.tokens, ratio),
+        output_tokens(full) if full else 0,
+        output_tokens(event.tokens),
         event.digest,
         event.asked,
         translate(event.intake_note) or slow_model_text(event.intake_slow_model),

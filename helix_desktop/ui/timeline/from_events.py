@@ -13,7 +13,6 @@ from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
@@ -72,14 +71,13 @@ tr = Translator("Timeline")
 def build_cards(
     log: Sequence[RecordedEvent],
     transcript: Transcript,
-    ratio: float = 1.0,
     sent: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[TimelineCard, ...]:
-    """Return the cards of a log, newest first; `ratio`: the gauge's tokens per token of ours.
+    """Return the cards of a log, newest first.
 
     `sent` are the tokens of the handover in the next request, by its event, as the inspector lists them.
     """
-    return _CardReducer(transcript, ratio, sent).read(log)
+    return _CardReducer(transcript, sent).read(log)
 
 
 def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
@@ -110,8 +108,8 @@ def _branch_text(how: BranchKind) -> str:
 class _CardReducer:
     """Reads a log once; knows what is undone and what stands inside something later."""
 
-    def __init__(self, transcript: Transcript, gauge_ratio: float, sent: Mapping[int, int]) -> None:
-        self._transcript, self._gauge_ratio, self._sent = transcript, gauge_ratio, sent
+    def __init__(self, transcript: Transcript, sent: Mapping[int, int]) -> None:
+        self._transcript, self._sent = transcript, sent
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
         self._handover_titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
@@ -167,7 +165,7 @@ class _CardReducer:
             or self._manual_action(recorded)
             or _session_choice(recorded)
             or self._failure(recorded)
-            or form_card(recorded, self._transcript, self._gauge_ratio, self._is_demo)
+            or form_card(recorded, self._transcript, self._is_demo)
         )
 
     def _show_inside(self, seq: int, title: str) -> None:
@@ -193,16 +191,15 @@ class _CardReducer:
             case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
                 return self._checkpoint(recorded, prepared)
             case FoldMade():
-                return _fold(recorded, event, number, self._transcript, self._ratio(recorded.seq))
+                return _fold(recorded, event, number, self._transcript)
             case ObservationsMade():
                 return self._observations(recorded, event, number)
         return None
 
     def _checkpoint(self, recorded: RecordedEvent, prepared: HandoverPrepared) -> HandoverCard:
-        handover, ratio = prepared.handover, self._ratio(recorded.seq)
+        handover = prepared.handover
         card = _handover(recorded, handover, self._handover_titles, self._transcript)
-        after = round(handover.tokens * ratio)
-        return replace(card, is_checkpoint=True, read=prepared.read, after=after)
+        return replace(card, is_checkpoint=True, read=prepared.read, after=handover.tokens)
 
     def _small_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         seq, at = recorded.seq, recorded.at
@@ -210,8 +207,7 @@ class _CardReducer:
             case ObservationsPlaced(made=made) as placed:
                 card, undone = self._cards.get(made), self._undone(seq)
                 number = card.number if isinstance(card, ObservationsCard) else 0
-                saved = round(placed.saved * self._ratio(seq))
-                return PlacedCard(seq, at, number, saved, placed.reason, undone, placed.threshold)
+                return PlacedCard(seq, at, number, placed.saved, placed.reason, undone, placed.threshold)
             case SweepMade() as sweep:
                 return self._sweep(recorded, sweep)
             case Undone(target=target) if target in self._cards:
@@ -253,10 +249,10 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case FormChosen(target=target) as choice:
-                text = chosen_form_text(choice, self._transcript, self._gauge_ratio)
+                text = chosen_form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
-                text = excluded_text(excluded, self._transcript, self._ratio(seq))
+                text = excluded_text(excluded, self._transcript)
                 return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
             case Pinned(target=target) | Unpinned(target=target) as pin:
                 kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
@@ -268,12 +264,8 @@ class _CardReducer:
         return not self._transcript.rewrites.is_active(seq)
 
     def _first_tokens(self, seq: int, handover: HandoverMade) -> int:
-        """Return the tokens of the handover that a session starts from, as the inspector counts it now."""
-        return self._sent.get(seq) or round(first_handover_tokens(handover) * self._gauge_ratio)
-
-    def _ratio(self, seq: int) -> float:
-        """Return what the tokens that an event records by our count are multiplied by, as on the chart."""
-        return ratio_before(self._transcript, seq)
+        """Return the tokens of the handover that a session starts from, as the inspector lists it."""
+        return self._sent.get(seq) or first_handover_tokens(handover)
 
     def _retry_of(self, recorded: RecordedEvent) -> Retry | None:
         """Return what can be tried again: the newest try, if its summary was not used; the newest turn."""
@@ -304,7 +296,7 @@ class _CardReducer:
             recorded.seq,
             recorded.at,
             len(outputs),
-            round(sweep.saved * self._ratio(recorded.seq)),
+            sweep.saved,
             sweep.reason,
             (*outputs, *arguments, *images),
             self._undone(recorded.seq),
@@ -323,7 +315,7 @@ class _CardReducer:
     def _observations(
         self, recorded: RecordedEvent, event: ObservationsMade, number: int
     ) -> ObservationsCard:
-        placed, ratio = self._placed.get(recorded.seq, 0), self._ratio(recorded.seq)
+        placed = self._placed.get(recorded.seq, 0)
         quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
         return ObservationsCard(
             seq=recorded.seq,
@@ -340,8 +332,8 @@ class _CardReducer:
                 )
                 for observation in event.observations
             ),
-            before=round(event.before * ratio),
-            after=round(event.tokens * ratio),
+            before=event.before,
+            after=event.tokens,
             messages=translate(self._transcript.messages.counts(event.after, event.upto).text),
             ledger=event.ledger,
             quotes=tuple(
@@ -407,17 +399,15 @@ def _handover(
     )
 
 
-def _fold(
-    recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript, ratio: float
-) -> FoldCard:
+def _fold(recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript) -> FoldCard:
     return FoldCard(
         seq=recorded.seq,
         at_ms=recorded.at,
         number=number,
         kind=event.how,
         steps=event.steps,
-        before=round((event.tokens + event.saved) * ratio),
-        after=round(event.tokens * ratio),
+        before=event.tokens + event.saved,
+        after=event.tokens,
         first_seq=event.after + 1,
         last_seq=event.upto,
         text=event.text,

@@ -12,7 +12,7 @@ from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES
 from helix_desktop.context.summaries.handover_preview import HandoverPreviewWriter
-from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.ui.timeline.card_data import Continuation, PreviewCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
@@ -63,8 +63,8 @@ class TimelinePresenter:
         transcript = conversation.session.transcript
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.messages.items[-1].seq if transcript.messages.items else 0
-        sent = _handover_as_sent(conversation.window.items(), gauge.ratio)
-        cards = await asyncio.to_thread(build_cards, log, transcript, gauge.ratio, sent)
+        sent = _handover_as_sent(conversation.window.items())
+        cards = await asyncio.to_thread(build_cards, log, transcript, sent)
         policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
         points = with_current_usage(
             await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens),
@@ -89,7 +89,7 @@ class TimelinePresenter:
                 gauge.handover_threshold / gauge.window,
                 self._running,
                 policy.enabled,
-                round(saved * gauge.ratio),
+                saved,
                 preview,
                 continuations,
                 self._fallbacks,
@@ -161,7 +161,6 @@ class TimelinePresenter:
         return self._view.first_visible_seq if self._is_loaded else None
 
 
-def _handover_as_sent(items: Sequence[WindowItem], ratio: float) -> dict[int, int]:
+def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:
     """Return the tokens of the handover in the next request, by its event, as the inspector lists them."""
-    rows = scale_items(items, ratio)
-    return {row.seq: row.tokens for row in rows if (row.kind, row.state) == ("handover", "summarized")}
+    return {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}

@@ -295,7 +295,7 @@ class Timeline(Themed, QWidget):
         if step is not None:
             self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
             # The chart's point has the answer, too.
-            sent = tr("tokens sent") if step.tokens else ""
+            sent = tr("tokens in the request") if step.tokens else ""
             self._show_captions(sent, looking_at_text(replace(step, tokens=0)))
             return
         share = state.used / state.window if state.window else 0

@@ -32,7 +32,7 @@ async def test_the_card_of_a_failed_call_says_what_the_server_says(rig: McpRig) 
     await agent.wait_until_idle()
     (row,) = (row for row in rows_from_log(conversation.session.log)[1] if isinstance(row, ToolRow))
     assert row.target == "lines: -1, all: false"
-    assert figures_text(row, 1.0).startswith("invalid params: lines must be positive · ")
+    assert figures_text(row).startswith("invalid params: lines must be positive · ")
     assert tool_result_texts(model.requests[-1]) == [
         "invalid params: lines must be positive. The MCP server web did not carry out echo."
     ]

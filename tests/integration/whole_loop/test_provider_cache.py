@@ -60,10 +60,10 @@ async def test_each_request_reads_what_it_has_in_common_with_the_one_before(
     spent = rig.conversation.budget.spent
     assert spent.cached == sum(cache.reads)
     assert spent.cache_writes == sum(cache.writes)
-    await _compare_with_forecasts(rig)
+    await _compare_with_costs(rig)
 
 
-async def _compare_with_forecasts(rig: LoopRig) -> None:
+async def _compare_with_costs(rig: LoopRig) -> None:
     """What was said of each request before it was sent is about what the server had cached of it."""
     window, errors = rig.conversation.window, []
     for recorded in rig.conversation.session.log:

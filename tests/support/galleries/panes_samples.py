@@ -27,13 +27,13 @@ from helix_desktop.ui.cache.rows import (
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
-    ForecastPart,
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
     RowKind,
     Saving,
     Segment,
+    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.timeline.card_data import (
@@ -494,21 +494,21 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     kinds: tuple[RowKind, ...] = ("output", "fold", "handover")
     saved = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
     savings = tuple(Saving(kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
+    source = "Estimated from the provider's last report" if is_estimated else "By the provider's count"
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
-        used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
+        used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
         policy_levels(PROFILES["balanced"], 0.85), "Compacts at 85 % · 5.8k left",
-        "The provider counts about 1.25 × Helix's count (median of 5 reports)",
+        "The items add up to 11.7k by Helix's count",
         "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
         "(9.1k → 1.2k tokens)",
-        "A note replaces old steps in about 6 model calls (\N{MINUS SIGN}8.2k tokens of about 18.9k by then)",
         (
-            ForecastPart(
-                "Noting old steps",
-                (("Comes", "in about 6 model calls"), ("New of these", "1.1k · ≈ $0.0284")),
-                "It comes sooner after a pause of 5 min, when the provider's cache has expired.",
+            StatusPart(
+                "Caching",
+                (("Ready to be cached", "3.1k"),),
+                "Cached together, once that pays for sending the rest again.",
             ),
-            ForecastPart("Compaction", (("Request then", "20.4k → 7.1k"),)),
+            StatusPart("Noting facts", (("Not noted yet", "21 %"), ("Noted after a turn from", "30 %"))),
         ),
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -92,7 +92,10 @@ async def check_usage_displays(rig: WindowRig) -> None:
     inspector = rig.views.inspector
     about = "" if gauge.is_reported else "≈ "
     assert (inspector.share.text(), inspector.used.text) == (about + share, about + used), "inspector"
-    assert sum(row.tokens for row in inspector_rows(rig)) == gauge.used, "rows of the inspector"
+    counted = rig.conversation.window.measure()[0].estimate
+    assert sum(row.tokens for row in inspector_rows(rig)) == counted, "rows of the inspector"
+    words = "" if counted == gauge.used else f"The items add up to {format_tokens(counted)} by Helix's count"
+    assert inspector.own_count.text() == words, "what the rows add up to"
     timeline = rig.views.timeline
     await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 

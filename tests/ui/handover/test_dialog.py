@@ -180,10 +180,10 @@ def test_a_draft_names_what_is_cached_along_with_it(dialog: HandoverDialog) -> N
     assert sweep_note(0) == ""
 
 
-def test_the_parts_of_a_draft_add_up_as_the_model_counts_them() -> None:
+def test_the_parts_of_a_draft_add_up() -> None:
     parts = [CountedPart(HandoverPart(kind, ""), 5) for kind in ("sections", "ledger", "missing")]
-    assert sent_draft(parts, 1.1).sizes == (
-        "The model gets 16 tokens: six sections 4, files, commands and errors 6, what they leave out 6"
+    assert sent_draft(parts).sizes == (
+        "The model gets 15 tokens: six sections 5, files, commands and errors 5, what they leave out 5"
     )
 
 
@@ -269,14 +269,14 @@ def test_ranges_state_their_end_and_size() -> None:
     upto = simulator.transcript.messages.items[4].seq
     last = simulator.transcript.messages.items[-1].seq
     ranges = list(
-        handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript, 0.5)
+        handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript)
     )
     every = simulator.transcript.messages.counts().text
-    counts = f" · {every} · 4.1k tokens in context"
+    counts = f" · {every} · 8.2k tokens in context"
     assert ranges[0] == HandoverRange(last, f"As far as possible{counts}", counts)
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
-    assert ranges[1].text.endswith("messages, 2 tool calls · 900 tokens in context")
+    assert ranges[1].text.endswith("messages, 2 tool calls · 1.8k tokens in context")
 
 
 def test_a_range_counts_the_handover_that_it_would_replace() -> None:
@@ -285,9 +285,9 @@ def test_a_range_counts_the_handover_that_it_would_replace() -> None:
     made = simulator.handover_at(cuts.available_cuts(simulator.transcript, 0)[0])
     simulator.record(msgspec.structs.replace(made, tokens=1_900))
     cut = CutPoint(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
-    (compacted,) = handover_ranges([cut], simulator.transcript, 1.0)
+    (compacted,) = handover_ranges([cut], simulator.transcript)
     assert compacted.text.endswith(" · 3.7k tokens in context")
-    (again,) = handover_ranges([cut], simulator.transcript, 1.0, is_same_first=True)
+    (again,) = handover_ranges([cut], simulator.transcript, is_same_first=True)
     assert again.text.startswith("The same messages · ")
     assert "in context" not in again.text, "its messages left the context"
 
@@ -296,7 +296,7 @@ def test_a_range_counts_the_handover_that_it_would_replace() -> None:
 def test_ranges_count_the_same_messages_as_the_card_afterwards(simulator: SessionSimulator) -> None:
     """Also behind an earlier handover, and inside a turn whose message stays."""
     legal = cuts.available_cuts(simulator.transcript, 0)
-    for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript, 1.0), strict=True):
+    for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
         handover = simulator.handover_at(cut)
         assert f" · {handover.messages:,} message" in handover_range.text
 

@@ -18,9 +18,8 @@ from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
-    ForecastPart,
     RowKind,
-    Segment,
+    StatusPart,
     WindowChangesState,
 )
 from helix_desktop.ui.inspector.key_value import KeyValue
@@ -46,11 +45,11 @@ def pane(qtbot: QtBot) -> Inspector:
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.source.text()) == ("14.6k", "Reported by the provider")
+    assert (pane.used.text, pane.source.text()) == ("14.6k", "By the provider's count")
     assert pane.share.text() == "61 %"
     assert pane.until.text() == "Compacts at 85 % · 5.8k left"
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.source.text()) == ("≈ 20.9k", "Estimated from the last report")
+    assert (pane.used.text, pane.source.text()) == ("≈ 20.9k", "Estimated from the provider's last report")
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
@@ -124,18 +123,17 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     state = inspector_state()
     parts = tuple(segment for segment in state.segments if segment.kind not in ("reserve", "free"))
     counted = sum(part.tokens for part in parts)
-    less = Segment("difference", "Provider's count differs", -counted // 4)
-    pane.set_state(replace(state, used=counted + less.tokens, segments=(*parts, less)))
+    used = counted * 3 // 4
+    pane.set_state(replace(state, used=used, segments=parts))
     right = max(right for _, _, right in pane.bar._spans())
-    assert right == pytest.approx(pane.bar.width() * (counted + less.tokens) / state.window, abs=1)
-    assert pane._legend["difference"].accessibleName().startswith("Provider's count differs: \N{MINUS SIGN}")
+    assert right == pytest.approx(pane.bar.width() * used / state.window, abs=1)
     assert pane._legend["system"].accessibleName().endswith(format_tokens(1_120))
 
 
-def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
-    assert pane.ratio.text() == "The provider counts about 1.25 × Helix's count (median of 5 reports)"
-    pane.set_state(replace(inspector_state(), ratio=""))
-    assert pane.ratio.isHidden()
+def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
+    assert pane.own_count.text() == "The items add up to 11.7k by Helix's count"
+    pane.set_state(replace(inspector_state(), own_count=""))
+    assert pane.own_count.isHidden()
 
 
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
@@ -355,14 +353,14 @@ def test_the_turn_to_compare_with_stays_chosen_while_an_earlier_step_is_shown(qt
     assert bar.turn.currentData() == 5
 
 
-def test_a_shorter_forecast_leaves_nothing_of_a_longer_one(pane: Inspector) -> None:
+def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
     """Its lines are used again."""
-    long = ForecastPart("Caching", (("Comes", "soon"), ("Saves", "2k")), "Sooner after a pause.")
-    pane.set_state(replace(inspector_state(), forecast=(long, ForecastPart("Noting", (("Now", "9 %"),)))))
+    long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
+    pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
     pane.due.head.setChecked(True)
-    caching = ["Caching", "Comes: soon", "Saves: 2k", "Sooner after a pause."]
-    assert pane.forecast.texts() == [*caching, "Noting", "Now: 9 %"]
-    pane.set_state(replace(inspector_state(), forecast=(ForecastPart("Caching", (("Comes", "now"),)),)))
-    assert pane.forecast.texts() == ["Caching", "Comes: now"]
-    pane.set_state(replace(inspector_state(), forecast=()))
+    caching = ["Caching", "Ready: 2k", "Kept: 1k", "Once that pays."]
+    assert pane.waiting.texts() == [*caching, "Noting", "Now: 9 %"]
+    pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
+    assert pane.waiting.texts() == ["Caching", "Ready: 9k"]
+    pane.set_state(replace(inspector_state(), waiting=()))
     assert not pane.due.isVisible()

@@ -8,8 +8,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.errors import ContentDamaged, OutputFormUnavailable
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.shell.banners import ErrorBanners
 from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.window.buttons import find_button
 
@@ -153,3 +156,30 @@ def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:
     window.banners.show_banner(Banner("b", "warning", "Second"))
 
     assert window.banners.banner_ids() == ("b",)
+
+
+def test_an_error_goes_once_the_same_action_works_in_its_place(window: MainWindow) -> None:
+    """It stood on all pages after what it was about had long been done; a store's error says more."""
+    banners, errors = window.banners, ErrorBanners(window.banners)
+    banners.set_context("w", "s")
+    here = errors.bind_place()
+    refused = OutputFormUnavailable(
+        verbatim("No extract."), verbatim("Nothing was chosen."), verbatim("Choose.")
+    )
+    damaged = ContentDamaged(verbatim("Damaged."), verbatim("One bit."), verbatim("Repair it."))
+    here("recall into context", refused)
+    here("verify", damaged)
+    assert banners.banner_ids() == ("No extract.", "Damaged.")
+    here("undo", None)
+    banners.set_context("w", "other")
+    errors.bind_place()("recall into context", None)
+    banners.set_context("w", "s")
+    assert banners.banner_ids() == ("No extract.", "Damaged."), "another action, another session"
+    here("recall into context", None)
+    here("verify", None)
+    assert banners.banner_ids() == ("Damaged.",)
+    here("recall into context", refused)
+    here("recall into context", refused)
+    assert banners.banner_ids() == ("Damaged.", "No extract.")
+    here("recall into context", None)
+    assert banners.banner_ids() == ("Damaged.",)

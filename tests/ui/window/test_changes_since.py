@@ -25,12 +25,9 @@ FILES = {"long.txt": "".join(f"line {n} of a file\n" for n in range(60))}
 
 
 def rows(rig: WindowRig) -> list[WindowRow]:
-    """The rows of the inspector but the provider's difference."""
+    """The rows of the inspector."""
     entries = rig.views.inspector.requests.entries
-    found: list[WindowRow] = [
-        entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())
-    ]
-    return [row for row in found if row.kind != "difference"]
+    return [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
 
 
 async def test_the_changes_since_a_turn_are_marked_summed_and_lead_to_their_place(

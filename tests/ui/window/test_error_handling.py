@@ -228,7 +228,7 @@ async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
     await rig.answer_approval("once")
     await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
     await until(lambda: rig.rows(ToolRow)[0].state == "interrupted", "the card")
-    assert figures_text(rig.rows(ToolRow)[0], 1.0) == "output not saved"
+    assert figures_text(rig.rows(ToolRow)[0]) == "output not saved"
     (rig.folder / "call" / "ballast").unlink()
     (error,) = [row for row in rig.rows(NoticeRow) if row.level == "error"]
     assert error.actions[-1] == ControlTurn("retry")

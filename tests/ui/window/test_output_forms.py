@@ -133,40 +133,38 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
 
 
 async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
-    """Every place counts as the model that answers next, also before its first answer."""
-    former = rig.chat.model.token_ratio
+    """An output keeps its number when another model answers next, whatever the former one reported."""
+    former = card(rig).tokens
     await rig.use_server(server, "other", window=64_000)
-    await until(lambda: rig.chat.model.token_ratio == 1.0 != former, "the count of the other model")
     await _check_one_number(rig)
+    assert card(rig).tokens == former
     (row,) = await WorkspaceCacheSource(rig.workspace, lambda: rig.conversation).rows([card(rig).digest])
     assert row.tokens == card(rig).tokens
     await rig.use_server(server)
-    await until(lambda: rig.chat.model.token_ratio == former, "the count of the first model")
 
 
 async def _check_one_number(rig: WindowRig) -> None:
     """The output has the same tokens in the chat, the inspector and the timeline."""
     row, transcript = card(rig), rig.conversation.session.transcript
-    ratio = rig.chat.model.token_ratio
 
     def inspected() -> int:
         (tokens,) = [item.tokens for item in inspector_rows(rig) if item.seq == row.answer_seq]
         return tokens
 
-    await until(lambda: abs(inspected() - row.tokens * ratio) <= ROUNDING, "the inspector's row")
+    await until(lambda: abs(inspected() - row.tokens) <= ROUNDING, "the inspector's row")
     newest, *_ = (
         found
-        for found in build_cards(rig.conversation.session.log, transcript, ratio)
+        for found in build_cards(rig.conversation.session.log, transcript)
         if isinstance(found, FormCard | ManualActionCard)
     )
     if isinstance(newest, FormCard):
-        assert newest.after == round(row.tokens * ratio)
+        assert newest.after == row.tokens
         rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest))
         await until(lambda: card(rig).original, "the original")
         assert (original := card(rig).original) is not None
-        assert newest.before == round(original.tokens * ratio)
+        assert newest.before == original.tokens
     else:
-        assert newest.text.endswith(f"{format_tokens(round(row.tokens * ratio))} tokens")
+        assert newest.text.endswith(f"{format_tokens(row.tokens)} tokens")
 
 
 async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:

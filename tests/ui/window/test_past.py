@@ -135,7 +135,7 @@ async def _check_the_way_back(rig: WindowRig) -> None:
         await _look_at(rig, first)
         assert rig.views.timeline.now_button.isVisible()
         header = [line.accessibleName() for line in rig.views.timeline.findChildren(TextLine)]
-        assert "tokens sent" in header
+        assert "tokens in the request" in header
         assert any(words.startswith("You're looking at turn") for words in header)
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Escape)
         assert past.step is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_line, rewrite_lines, rewrites_in_model_tokens
+from helix_desktop.cli.rewrite_lines import Rewrite, counted_rewrites, rewrite_line, rewrite_lines
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -18,25 +18,25 @@ from tests.unit.domain.events.test_stored_events import FILES, read
 
 
 def test_the_json_has_the_tokens_of_the_lines() -> None:
-    """Both as the model counts: events record what they save by our count."""
+    """By Helix's count, whatever the provider reports."""
     answer = AssistantSpoke("ok", "lab/m", 1, usage=Usage(1_500, 1), estimate=1_000)
     sweep = SweepMade((1,), 800, SweepReason.BATCH)
     events: tuple[Event, ...] = (UserSpoke("Go.", 1), answer, sweep)
     log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
-    (recorded,) = rewrites_in_model_tokens(log)
+    (recorded,) = counted_rewrites(log)
     assert isinstance(recorded.event, SweepMade)
-    assert (recorded.seq, recorded.event.saved) == (3, 1_200)
-    assert "1,200 tokens saved" in next(rewrite_lines(log))
+    assert (recorded.seq, recorded.event.saved) == (3, 800)
+    assert "800 tokens saved" in next(rewrite_lines(log))
 
 
 def test_the_handover_that_a_session_starts_with_has_the_tokens_of_the_inspector() -> None:
-    """Those of its message with all its quotes, as the model counts them."""
+    """Those of its message with all its quotes."""
     quotes = (Quote("user", "Which port?", 30), Quote("agent", "It is 8080.", 50))
     handover = HandoverMade(
         1, 0, (), "", "", 0, 120, 0, 200, 2, "lab/m", HandoverTrigger.CONTINUED, origin="abc", quotes=quotes
     )
-    (line,) = rewrite_lines([RecordedEvent(1, 0, handover)], 1.5)
-    assert line.endswith(f": {round(1.5 * (120 + 30 + 50 + 3 * 4))} tokens")
+    (line,) = rewrite_lines([RecordedEvent(1, 0, handover)])
+    assert line.endswith(f": {120 + 30 + 50 + 3 * 4} tokens")
 
 
 _HANDOVER = HandoverMade(
@@ -106,7 +106,7 @@ def test_every_stored_rewrite_has_a_line(name: str) -> None:
 
 
 def test_messages_and_tokens_are_those_of_the_window() -> None:
-    """Messages as the chat shows them, tokens as the model counts them."""
+    """Messages as the chat shows them, tokens by Helix's count."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
     for step in range(40):
@@ -126,4 +126,4 @@ def test_messages_and_tokens_are_those_of_the_window() -> None:
     messages = sum(seq <= handover.upto and seq != handover.kept for seq in texts)
     (line,) = (line for line in lines.values() if line.startswith("summarized"))
     assert f": {messages} messages, " in line
-    assert lines[f"e{sweep_seq}"].endswith(f" {round(sweep.saved * 1.5):,} tokens saved")
+    assert lines[f"e{sweep_seq}"].endswith(f" {sweep.saved:,} tokens saved")

@@ -5,21 +5,15 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.words.gauge_source import gauge_source_text, ratio_text
+from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 
 
 @pytest.mark.parametrize(
-    ("ratio", "reports", "words"),
-    [
-        (1.004, 1, "The provider counts as many tokens as Helix (1 report)"),
-        (0.997, 5, "The provider counts as many tokens as Helix (median of 5 reports)"),
-        (1.25, 5, "The provider counts about 1.25 × Helix's count (median of 5 reports)"),
-        (1.25, 0, ""),
-    ],
+    ("counted", "words"), [(3_600, ""), (5_100, "The items add up to 5.1k by Helix's count")]
 )
-def test_what_the_provider_counts(ratio: float, reports: int, words: str) -> None:
-    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, False, ratio, report_count=reports)
-    assert ratio_text(gauge) == words
+def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
+    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
+    assert own_count_text(gauge, counted) == words
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,14 @@ def test_cached_contents_are_counted_by_kind(
 @pytest.mark.parametrize(
     ("saved", "text"),
     [
-        (900, "You excluded instructions · saved 1.8k tokens"),
+        (900, "You excluded instructions · saved 900 tokens"),
         (0, "You excluded instructions"),
-        (-7, "You excluded instructions · added 14 tokens"),
+        (-7, "You excluded instructions · added 7 tokens"),
     ],
 )
 def test_an_exclusion_says_what_it_saves_or_adds(saved: int, text: str) -> None:
     """Of a cached output it adds some: the line in place of the marker is longer."""
-    assert excluded_text(Excluded((7,), "excluded", 30, "f" * 64, saved), Transcript(), 2.0) == text
+    assert excluded_text(Excluded((7,), "excluded", 30, "f" * 64, saved), Transcript()) == text
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_a_pin_on_an_unknown_output_names_its_event() -> None:
 )
 def test_a_saving_is_told_once(reason: SweepReason, text: str) -> None:
     """A handover's figures have what it took along; beside a note, the same figure is another saving."""
-    assert sweep_text(SweepMade((), 4_800, reason), Transcript(), 1.0) == text
+    assert sweep_text(SweepMade((), 4_800, reason), Transcript()) == text

@@ -19,4 +19,4 @@ def test_a_request_that_no_provider_counted_is_marked_as_estimated(usage: Usage 
     answer = AssistantSpoke("Hello.", "lab/m", 2, usage=usage, estimate=1_200)
     (step,) = read_steps([RecordedEvent(1, 0, UserSpoke("Hello", 2)), RecordedEvent(2, 0, answer)])
     assert sent_at_text(step).endswith(f" · {figure}")
-    assert all(text(step).endswith(f" · {figure} sent") for text in (step_text, looking_at_text))
+    assert all(text(step).endswith(f" · {figure} in the request") for text in (step_text, looking_at_text))

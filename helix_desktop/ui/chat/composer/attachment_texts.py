@@ -21,14 +21,9 @@ def attachment_key(attachment: Attachment) -> str:
     return f"{attachment.digest}:{attachment.label}:{lines}"
 
 
-def chip_text(
-    attachment: Attachment, model: ModelInfo | None, token_ratio: float, thumbnail: QImage | None = None
-) -> ChipText:
-    """Return a chip's text: name and tokens, or that the model sees no images, or may not see them.
-
-    `token_ratio`: the gauge's tokens per token of ours.
-    """
-    image, note = attachment.image, attachment_facts(attachment, token_ratio)
+def chip_text(attachment: Attachment, model: ModelInfo | None, thumbnail: QImage | None = None) -> ChipText:
+    """Return a chip's text: name and tokens, or that the model sees no images, or may not see them."""
+    image, note = attachment.image, attachment_facts(attachment)
     lacks_images = image is not None and (model is None or not model.images)
     may_lack_images = image is not None and model is not None and not model.images_known
     if lacks_images:

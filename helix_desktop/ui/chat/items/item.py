@@ -27,15 +27,13 @@ from helix_desktop.ui.design.highlight import Highlighter
 class ItemContext:
     """View state of a row: `shows_header` shows the speaker, `expanded` are its open sections.
 
-    A row that `explains` has a link to the guide. `token_ratio`: the model's tokens per token of a tool
-    output.
-    `answer_tips`: what tooltips say about answers to an approval, with their keys.
+    A row that `explains` has a link to the guide. `answer_tips`: what tooltips say about answers to
+    an approval, with their keys.
     """
 
     shows_header: bool = True
     expanded: frozenset[RowSection] = frozenset()
     explains: bool = False
-    token_ratio: float = 1.0
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
 
 

@@ -108,8 +108,7 @@ class _OutputSection:
 class ToolBody:
     """The inside of one open card; sizes in pixels."""
 
-    def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools, token_ratio: float) -> None:
-        """`token_ratio`: the model's tokens per token of the row."""
+    def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
         self._row, self._style = row, style
         self._intro = _intro_layout(
             translate(
@@ -122,7 +121,7 @@ class ToolBody:
         self._command = _command_block(row, style, tools)
         task = escape_invisible(row.target) if row.subagent_session else ""
         self._task = _output_layout(task, tools)
-        contents = _section_contents(row, token_ratio)
+        contents = _section_contents(row)
         self._sections = [_OutputSection(*content, tools) for content in contents]
         self._background_rect = QRectF()
         self.hit_areas: list[HitArea] = []
@@ -247,30 +246,26 @@ def _command_block(row: ToolRow, style: ChatStyle, tools: ItemTools) -> CodeBloc
     return CodeBlock(tools.writer, style, code, tools.highlighter, title=" · ".join(parts), shown=shown)
 
 
-def _section_contents(row: ToolRow, token_ratio: float) -> list[tuple[str, HeadAndTail]]:
+def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
     """Title and lines of each stretch that a card shows."""
     original = row.original
     if row.form == "full":
         return [
             ("", original.head_and_tail if original is not None and not original.problem else row.shown_lines)
         ]
-    sent = f"{_sent_title(row.form)} · {_tokens_text(row.tokens, token_ratio)}"
+    sent = f"{_sent_title(row.form)} · {format_token_count(row.tokens)}"
     if original is None:
         return [(sent, row.shown_lines), (tr("Reading the original from the cache…"), HeadAndTail())]
     if original.problem:
         problem = translate(join_sentences(tr("Couldn't read the original."), original.problem))
         return [(sent, row.shown_lines), (problem, HeadAndTail())]
     lines = tr.plural(original.head_and_tail.lines, "%n line", "%n lines")
-    title = " · ".join((tr("Original output"), lines, _tokens_text(original.tokens, token_ratio)))
+    title = " · ".join((tr("Original output"), lines, format_token_count(original.tokens)))
     return [(sent, row.shown_lines), (title, original.head_and_tail)]
 
 
 def _sent_title(form: Form) -> str:
     return tr("Extract sent to the agent") if form == "compact" else tr("Preview sent to the agent")
-
-
-def _tokens_text(tokens: int, token_ratio: float) -> str:
-    return format_token_count(round(tokens * token_ratio))
 
 
 def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:

@@ -100,7 +100,7 @@ class ToolCard(RowItem):
     def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._tool = row
-        self._figures_text = figures_text(row, context.token_ratio)
+        self._figures_text = figures_text(row)
         self._target = bar_target(row)
         theme = self.style.theme
         name_font, target_font = self.style.font(UI, SEMIBOLD), self.style.font(SMALL, mono=True)
@@ -132,7 +132,7 @@ class ToolCard(RowItem):
         self._changed_files = self._make_changed_files(row, context, tools)
         self._body: ToolBody | None = None
         if "card" in context.expanded and self._can_open:
-            self._body = ToolBody(row, self.style, tools, context.token_ratio)
+            self._body = ToolBody(row, self.style, tools)
         changed = self._changed_files.texts if self._changed_files is not None else []
         self._set_texts([*changed, *(self._body.texts if self._body is not None else [])])
         if self._changed_files is not None:

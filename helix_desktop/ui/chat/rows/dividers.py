@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
-from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.choices import (
     BudgetSet,
     EffortChosen,
@@ -80,13 +79,11 @@ tr = Translator("Chat")
 class Dividers:
     """The dividers of one session's rewrites by the seq of their event."""
 
-    def __init__(self, token_ratio: float) -> None:
-        self._token_ratio = token_ratio  # the gauge's tokens per token of ours
+    def __init__(self) -> None:
         self._rows: dict[int, DividerRow] = {}
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._directions = RevertDirections()
         self._topics: set[str] = set()  # that have a row
-        self._forms: dict[int, FormChosen] = {}  # by the seq of their event
         self._pins: dict[int, Pinned | Unpinned] = {}  # by the seq of their event
         self._mode: PermissionMode = "ask"
         self._mode_before: PermissionMode | None = None  # the mode changes since the last message
@@ -111,15 +108,13 @@ class Dividers:
         """Return the divider that an event adds; None when it adds none."""
         if isinstance(recorded.event, ModeChanged):
             return self._on_mode(recorded.seq, recorded.event.mode)
-        row = _divider(recorded, transcript, self._token_ratio)
+        row = _divider(recorded, transcript)
         if row is not None:
             topic = "" if row.is_quiet else TOPICS.get(row.kind, "")
             if topic and topic not in self._topics:
                 row = replace(row, first_of=topic)
                 self._topics.add(topic)
             self._rows[recorded.seq] = row
-        if isinstance(recorded.event, FormChosen):
-            self._forms[recorded.seq] = recorded.event
         if isinstance(recorded.event, Pinned | Unpinned):
             self._pins[recorded.seq] = recorded.event
         return row
@@ -140,17 +135,6 @@ class Dividers:
         if not text and not replaced:
             return None
         return DividerRow(RowKey(seq), "mode", text, is_quiet=True, replaces=replaced)
-
-    def recount(self, token_ratio: float, transcript: Transcript) -> list[DividerRow]:
-        """Return the dividers of chosen forms with other tokens, `token_ratio` per token of ours."""
-        self._token_ratio = token_ratio
-        rows = {
-            seq: replace(self._rows[seq], text=chosen_form_text(event, transcript, token_ratio))
-            for seq, event in self._forms.items()
-        }
-        changed = [seq for seq, row in rows.items() if row != self._rows[seq]]
-        self._rows |= rows
-        return [rows[seq] for seq in changed]
 
     def updated_states(self, transcript: Transcript) -> list[DividerRow]:
         """Return the dividers that other rewrites touched: undone, redone, replaced or inside a later one."""
@@ -188,14 +172,13 @@ def _cover_names(seqs: Iterable[int], transcript: Transcript) -> dict[int, str]:
     return {seq: titles.get(seq, tr("a later note")) for seq in seqs}
 
 
-def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float) -> DividerRow | None:
+def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
     seq, quiet = recorded.seq, False
-    ratio = token_ratio if isinstance(recorded.event, FormChosen) else ratio_before(transcript, seq)
     actions: tuple[ButtonAction, ...] = (ShowInTimeline(seq), Undo(seq))
     kind: DividerKind
     match recorded.event:
         case SweepMade() as sweep:
-            kind, text = "sweep", sweep_text(sweep, transcript, ratio)
+            kind, text = "sweep", sweep_text(sweep, transcript)
             quiet = sweep.reason in ATTACHED_SWEEP_REASONS
         case ModelChosen() | EffortChosen() | PolicyChosen() | HoldSet() | BudgetSet() as setting:
             (kind, text), quiet, actions = _setting_change(setting), True, ()
@@ -203,9 +186,9 @@ def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float
             kind, text = "handover", handover_text(handover, transcript)
             actions = (ShowInTimeline(seq), *_handover_actions(seq, handover), Undo(seq))
         case FoldMade() as fold:
-            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, transcript, ratio)
+            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, transcript)
         case ObservationsPlaced() as placed:
-            kind, text = "observations", observations_placed_text(placed, transcript, ratio)
+            kind, text = "observations", observations_placed_text(placed, transcript)
         case ObservationsMade() as observations:
             kind, text, quiet, actions = (
                 "observations",
@@ -214,7 +197,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float
                 (ShowInTimeline(seq),),
             )
         case FormChosen() | Excluded() | Pinned() | Unpinned() as manual:
-            (kind, text, about), quiet = _manual_change(manual, transcript, ratio), True
+            (kind, text, about), quiet = _manual_change(manual, transcript), True
             undo = () if kind == "pin" else (Undo(seq),)
             actions = (ShowInChat(about), *undo)
         case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
@@ -231,14 +214,14 @@ def _handover_actions(seq: int, handover: HandoverMade) -> tuple[ButtonAction, .
 
 
 def _manual_change(
-    event: FormChosen | Excluded | Pinned | Unpinned, transcript: Transcript, ratio: float
+    event: FormChosen | Excluded | Pinned | Unpinned, transcript: Transcript
 ) -> tuple[DividerKind, str, int]:
     """Return what the user changed by hand, in words, and the event it is about."""
     match event:
         case FormChosen(target=target):
-            return "form", chosen_form_text(event, transcript, ratio), target
+            return "form", chosen_form_text(event, transcript), target
         case Excluded(targets=targets):
-            return "exclude", excluded_text(event, transcript, ratio), targets[0]
+            return "exclude", excluded_text(event, transcript), targets[0]
         case Pinned(target=target) | Unpinned(target=target):
             return "pin", pin_text(event, transcript), target
 

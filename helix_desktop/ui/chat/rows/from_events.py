@@ -73,11 +73,10 @@ _Notice: TypeAlias = (
 class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
-    def __init__(self, token_ratio: float = 1.0) -> None:
-        """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
-        self.tools, self.users, self._ends = ToolRows(), UserRows(token_ratio), TurnEnds()
+    def __init__(self) -> None:
+        self.tools, self.users, self._ends = ToolRows(), UserRows(), TurnEnds()
         self._answers = AnswerRows()
-        self._dividers, self._first_handover = Dividers(token_ratio), FirstHandover()
+        self._dividers, self._first_handover = Dividers(), FirstHandover()
         self._refusals: set[str] = set()  # why handovers were refused
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
@@ -95,13 +94,6 @@ class ChatRows:
         parts = self.users, self._answers, self._dividers, self._first_handover
         rows = (row for part in parts for row in part.updated_states(transcript))
         return [*self.tools.updated_badges(transcript), *rows]
-
-    def recount(self, token_ratio: float, transcript: Transcript) -> list[Row]:
-        """Note the gauge's tokens per token of ours, and return the rows whose words have its tokens.
-
-        Cards of tools aren't among them: there may be thousands, and they get the ratio where they are drawn.
-        """
-        return [*self._dividers.recount(token_ratio, transcript), *self.users.recount(token_ratio)]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the messages whose images are left out now, or no longer; see `UserRows`."""
@@ -180,9 +172,9 @@ class ChatRows:
         yield from self.tools.on_call(recorded.seq, event)
 
 
-def rows_from_log(log: list[RecordedEvent], token_ratio: float = 1.0) -> tuple[ChatRows, list[Row]]:
+def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     """Return the rows of a whole log in order, and the reduction that goes on from there."""
-    rows, transcript = ChatRows(token_ratio), Transcript()
+    rows, transcript = ChatRows(), Transcript()
     ordered: dict[RowKey, Row] = {}
     for recorded in log:
         transcript.apply(recorded)

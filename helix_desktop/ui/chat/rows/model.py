@@ -22,26 +22,13 @@ class ChatModel(QObject):
     """Indexes of the rows that one update changed, so that views lay out once."""
     row_streamed = Signal(int, str)
     row_removed = Signal(int)
-    token_ratio_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Row] = []
         self._index: dict[RowKey, int] | None = None
         self._arriving: dict[RowKey, list[str]] = {}
-        self._token_ratio = 1.0
         self.is_loading = False  # rows are to come, though there is none
-
-    @property
-    def token_ratio(self) -> float:
-        """Return the model's tokens per token of the rows, which are by Helix's count."""
-        return self._token_ratio
-
-    def set_token_ratio(self, ratio: float) -> None:
-        """Show tokens as the model counts them now."""
-        if ratio != self._token_ratio:
-            self._token_ratio = ratio
-            self.token_ratio_changed.emit()
 
     def __len__(self) -> int:
         return len(self._rows)

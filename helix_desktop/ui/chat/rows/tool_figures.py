@@ -18,11 +18,10 @@ tr = Translator("Chat")
 _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
 
 
-def figures_text(row: ToolRow, token_ratio: float) -> str:
+def figures_text(row: ToolRow) -> str:
     """Lines (or why it failed), time, exit code and tokens of a call, as one line of words.
 
     Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
-    `token_ratio`: the model's tokens per token of the row.
     """
     if row.subagent_status is not None:
         return ""
@@ -38,7 +37,7 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
     if row.exit_code:  # 0 is what "done" says
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
     if row.tokens:
-        tokens = format_token_count(round(row.tokens * token_ratio))
+        tokens = format_token_count(row.tokens)
         parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
     return " · ".join(parts)
 
@@ -90,5 +89,5 @@ def _denial_text(model_text: str) -> str:
 
 def _sent_text(row: ToolRow, tokens: str) -> str:
     if row.badge in ("", "in_window", "pinned", "recalled"):
-        return tr("{tokens} sent", tokens=tokens)
-    return tr("{tokens} sent earlier", tokens=tokens)  # now a marker or a note stands for it
+        return tr("{tokens} in context", tokens=tokens)
+    return tr("{tokens} earlier", tokens=tokens)  # now a marker or a note stands for it

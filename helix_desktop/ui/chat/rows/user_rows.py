@@ -19,11 +19,8 @@ from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attach
 class UserRows:
     """Makes the rows of the user's messages, and again those whose files or state in the context changed."""
 
-    def __init__(self, token_ratio: float) -> None:
-        """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
-        self._token_ratio = token_ratio
+    def __init__(self) -> None:
         self._rows: dict[RowKey, UserRow] = {}
-        self._attachments: dict[RowKey, tuple[Attachment, ...]] = {}  # of those that have any
 
     def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
         """Return the row of a message."""
@@ -33,14 +30,12 @@ class UserRows:
             event.text,
             recorded.at,
             transcript.messages.turns,
-            tuple(_note(attachment, transcript, self._token_ratio) for attachment in event.attachments),
+            tuple(_note(attachment, transcript) for attachment in event.attachments),
             event.steered,
             prompt,
             is_editable=not transcript.parent,
         )
         self._rows[row.key] = row
-        if event.attachments:
-            self._attachments[row.key] = event.attachments
         return row
 
     def updated_states(self, transcript: Transcript) -> list[UserRow]:
@@ -53,17 +48,6 @@ class UserRows:
                 changed.append(replace(row, context_note=note))
         self._rows |= {row.key: row for row in changed}
         return changed
-
-    def recount(self, token_ratio: float) -> list[UserRow]:
-        """Return the rows whose attachments have other tokens now, `token_ratio` per token of ours."""
-        if token_ratio == self._token_ratio:
-            return []
-        self._token_ratio = token_ratio
-        for key, attachments in self._attachments.items():
-            attached = zip(self._rows[key].attachments, attachments, strict=True)
-            notes = (replace(note, facts=attachment_facts(each, token_ratio)) for note, each in attached)
-            self._rows[key] = replace(self._rows[key], attachments=tuple(notes))
-        return [self._rows[key] for key in self._attachments]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
@@ -102,11 +86,11 @@ class UserRows:
         return changed
 
 
-def _note(attachment: Attachment, transcript: Transcript, token_ratio: float) -> AttachmentNote:
+def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
     image = attachment.image
     return AttachmentNote(
         attachment_name(attachment),
-        attachment_facts(attachment, token_ratio),
+        attachment_facts(attachment),
         attachment.digest,
         attachment_icon(attachment),
         transcript.stale_digests.get(attachment.digest, 0),

@@ -122,7 +122,6 @@ class ItemCache:
             self._shows_header(index, shape),
             self._expanded.get(shape.key, frozenset()),
             self._explains(shape),
-            self._model.token_ratio if isinstance(shape, ToolRow) else 1.0,
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
         )
         item = self._items.get(shape.key)

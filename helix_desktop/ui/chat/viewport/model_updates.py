@@ -32,7 +32,6 @@ class ModelUpdates(QObject):
         model.row_removed.connect(self._on_row_removed)
         model.rows_changed.connect(self._on_rows_changed)
         model.row_streamed.connect(self._on_row_streamed)
-        model.token_ratio_changed.connect(chat_viewport.refresh)
 
     def flush(self) -> None:
         """Render the text that has arrived."""

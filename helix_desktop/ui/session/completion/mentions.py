@@ -60,9 +60,8 @@ class FileMentions(QObject):
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
             problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
             self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
-            ratio = conversation.window.measure()[1].ratio if conversation is not None else 1.0
             missing_texts = (translate(found.missing_text), _other_names_text(found.other_names))
-            parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried, ratio))
+            parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
             )
@@ -75,8 +74,8 @@ async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Me
         return error
 
 
-def _attached_text(tried: dict[Mention, _TriedFile], token_ratio: float) -> str:
-    """Say which files go along with the message, and their tokens, `token_ratio` per token of ours."""
+def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
+    """Say which files go along with the message, and their tokens."""
     attached = {
         mention.path + format_lines(mention.first_line, mention.last_line): result.tokens
         for mention, result in tried.items()
@@ -84,7 +83,7 @@ def _attached_text(tried: dict[Mention, _TriedFile], token_ratio: float) -> str:
     }
     if not attached:
         return ""
-    tokens = format_token_count(round(sum(attached.values()) * token_ratio))
+    tokens = format_token_count(sum(attached.values()))
     return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
 
 

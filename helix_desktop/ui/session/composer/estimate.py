@@ -73,17 +73,16 @@ class MessageEstimate(QObject):
         total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
         if text == self._widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
-            limit = round(conversation.window.message_limit * now.ratio)  # of a message that can be sent
-            free = max(0, min(now.window - now.used - now.reserve, limit))
-            self._widget.set_estimate(_estimate_text(total, free, now.ratio))
+            limit = conversation.window.message_limit  # of a message that can be sent
+            free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
+            self._widget.set_estimate(_estimate_text(total, free))
 
 
-def _estimate_text(tokens: int, free: int, ratio: float) -> str:
-    """Return a message's tokens as the model counts them, as chips do; with its room if it doesn't fit."""
+def _estimate_text(tokens: int, free: int) -> str:
+    """Return a message's tokens by Helix's count, as chips do; with its room if it doesn't fit."""
     if not tokens:
         return ""
-    count = round(tokens * ratio)
-    if count > free:
+    if tokens > free:
         room = format_tokens(free)
-        return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(count), free=room)
-    return tr("Message: ≈ {tokens}", tokens=format_token_count(count))
+        return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(tokens), free=room)
+    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens))

@@ -59,7 +59,6 @@ class DraftAttachments(QObject):
         self._conversation: Conversation | None = None
         self._by_session = shared.attachments
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
-        self._shown_ratio = 1.0  # the model's tokens per token of ours, as the chips show
         self._attaching, self._lock = 0, shared.attaching_lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
         widget.attachment_removed.connect(self._detach)
@@ -86,7 +85,6 @@ class DraftAttachments(QObject):
         """Show the chips of the conversation on screen, for the model that answers it now."""
         attachments, conversation = self.current(), self._conversation
         model = conversation.model if conversation else None
-        ratio = self._shown_ratio = self._token_ratio if attachments else 1.0
         digests = {attachment.image.digest for attachment in attachments if attachment.image is not None}
         missing = digests - self._thumbnails.keys()
         self._thumbnails = {digest: self._thumbnails.get(digest) for digest in digests}
@@ -94,19 +92,10 @@ class DraftAttachments(QObject):
             self._async_actions.start(self._read_thumbnail(digest), "read thumbnail")
         self._widget.set_attachments(
             [
-                chip_text(attachment, model, ratio, self._thumbnails.get(attachment.digest))
+                chip_text(attachment, model, self._thumbnails.get(attachment.digest))
                 for attachment in attachments
             ]
         )
-
-    def recount(self) -> None:
-        """Show the tokens of the chips as the model counts them now."""
-        if self.current() and self._token_ratio != self._shown_ratio:
-            self.refresh()
-
-    @property
-    def _token_ratio(self) -> float:
-        return self._conversation.window.measure()[1].ratio if self._conversation else 1.0
 
     async def _read_thumbnail(self, digest: str) -> None:
         """Show what an attached image looks like; one that cannot be read keeps its icon."""

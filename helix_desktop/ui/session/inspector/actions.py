@@ -95,8 +95,7 @@ class InspectorActions(QObject):
         entry = await workspace.store.entry(digest)
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("It's sent in full again where it was. You can undo this.")
-        ratio = conversation.window.measure()[1].ratio
-        cost = recall_price_text(output_tokens(entry.tokens, ratio) - row.tokens, row.resent)
+        cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
@@ -138,7 +137,7 @@ class InspectorActions(QObject):
         what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
         saved = await conversation.window.caching_savings(row.seq)
-        cost = change_price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
+        cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
 
@@ -146,7 +145,7 @@ class InspectorActions(QObject):
         what = tr("Exclude “{name}” from the requests?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
-        cost = change_price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
+        cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Exclude"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
 
@@ -158,4 +157,5 @@ class InspectorActions(QObject):
 def _rows(conversation: Conversation) -> list[WindowRow]:
     """Return the rows of the next request, the newest first."""
     window = conversation.window
-    return [*reversed(window_rows(window.items(), window.measure()[1].ratio, window.cost().fresh))]
+    fresh = round(window.cost().fresh / window.measure()[1].ratio)
+    return [*reversed(window_rows(window.items(), fresh))]

@@ -50,15 +50,12 @@ class RequestPresenter(QObject):
         past, step = self._session_controller.past.window, self._session_controller.past.step
         wire = await conversation.window.wire_request(past)
         title, notes = tr("Next request"), []
-        due = self._session_controller.forecast.next
         if past is not None and step is not None:
             title = sent_at_text(step)
             if wire is not None:
                 notes.append(tr("In today's format. What was asked of the provider's cache isn't recorded."))
-        elif due is not None and not due.calls:
-            notes.append(
-                tr("A change that is due comes first: the inspector says which, under What comes next.")
-            )
+        elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
+            notes.append(tr("Caching or compaction that is due when you send comes first."))
         if wire is None:
             notes.append(tr("This model has no server, so the JSON is Helix's own."))
         texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)

@@ -60,15 +60,10 @@ class ChangesSince:
         if conversation is self._conversation and turn == self._turn:
             self._read_for, self.window, self._items = read_for, past, items
 
-    def apply(
-        self, state: InspectorState, items: tuple[WindowItem, ...], turns: int, ratio: float
-    ) -> InspectorState:
-        """Return the state of the next request with the choice of `turns`, and what changed since.
-
-        `ratio`: the model's tokens per token of ours, by which `items` are counted.
-        """
+    def apply(self, state: InspectorState, items: tuple[WindowItem, ...], turns: int) -> InspectorState:
+        """Return the state of the next request with the choice of `turns`, and what changed since."""
         if self.window is not None:
-            state = with_changes(state, self._items, items, ratio)
+            state = with_changes(state, self._items, items)
         return replace(state, turns=turns)
 
 

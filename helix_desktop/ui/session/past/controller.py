@@ -176,7 +176,7 @@ class PastController(QObject):
             return
         text = tr("{step}: later messages are hidden", step=step_name(step))
         below = DividerRow(RowKey(step.seq, part="past"), "past", text)
-        await self._chat.show_past(past.seq, below, past.gauge.ratio)
+        await self._chat.show_past(past.seq, below)
         if self.step is None:  # it was left meanwhile
             await self._chat.show_now()
         else:

@@ -81,7 +81,7 @@ def test_a_screen_reader_reads_the_step_as_a_slider(chart: UsageChart) -> None:
     assert interface.role() == QAccessible.Role.Slider
     words = interface.text(QAccessible.Text.Description)
     assert words.startswith("Turn 11, step 1 · ")
-    assert words.endswith(" tokens sent")
+    assert words.endswith(" tokens in the request")
     assert interface.valueInterface().currentValue() == 40
 
 

@@ -14,6 +14,7 @@ from helix_desktop.context.summaries.fallback_rate import fallback_rate
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverFailed, HandoverMade
@@ -47,6 +48,37 @@ async def test_a_draft_records_nothing() -> None:
     updates = rig.updates_of(CompactionProgress)
     assert SUMMARY in [update.text for update in updates]
     assert [update.phase for update in updates][-1] == "idle"
+    await rig.assert_consistent()
+
+
+async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None:
+    """Not when something comes behind it; an exclusion inside it drops it, and its undo brings it back."""
+    rig = await ready_conversation()
+    handovers, window = rig.conversation.handovers, rig.conversation.window
+    draft = await handovers.proposed.draft("the login")
+    await handovers.keep(draft, "as I changed it", 0, is_whole=False)
+    left = handovers.kept_draft(0, is_whole_possible=False)
+    assert left is not None
+    assert left.text == "as I changed it"
+    await rig.conversation.run("And now?")
+    assert handovers.kept_draft(0, is_whole_possible=False) == left, "what came since is not covered"
+    assert handovers.kept_draft(7, is_whole_possible=False) is None, "another handover is written again"
+    covered = {*left.seqs}
+    entry = next(item for item in window.items() if item.seq in covered and item.can_exclude)
+    await window.exclude(entry.seq)
+    assert handovers.kept_draft(0, is_whole_possible=False) is None
+    await window.undo(rig.conversation.session.transcript.last_seq)
+    assert handovers.kept_draft(0, is_whole_possible=False) == left
+    edit = ChangesRecorded("c1", "d" * 64, "tool", call_id="t0-0", paths=("a.py",))
+    revert = ChangesRecorded("c2", "d" * 64, "revert", paths=edit.paths, reverts=("c1",))
+    await rig.conversation.session.record(edit)
+    assert handovers.kept_draft(0, is_whole_possible=False) == left
+    await rig.conversation.session.record(revert)
+    assert handovers.kept_draft(0, is_whole_possible=False) is None, "it calls that completed work"
+    await handovers.keep(draft, "again", 0, is_whole=False)
+    assert handovers.kept_draft(0, is_whole_possible=False) is not None
+    await handovers.commit(await handovers.proposed.draft())
+    assert handovers.kept_draft(0, is_whole_possible=False) is None, "its messages are compacted"
     await rig.assert_consistent()
 
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites.forecast import NOTHING_DUE, make_forecast
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
@@ -42,10 +42,7 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
         == window.request.messages
     )
     assert len(rig.events(HandoverMade)) == 1
-    assert (
-        make_forecast(reopened.session.transcript, EAGER, reopened.window.measure()[1], REFERENCE_WINDOW)
-        == NOTHING_DUE
-    )
+    assert await reopened.window.rewrite_status() == RewriteStatus(outlook=CompactionOutlook("hold"))
 
     await reopened.run("words " * 300)
     assert [handover.trigger for handover in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.mode_notes import mode_note
+from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
@@ -335,6 +336,21 @@ def test_a_condensed_note_without_user_messages() -> None:
     )
     assert "Secret wish." not in text
     assert INDEX[: none.handle_digits] in text
+
+
+def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
+    """A file that is as it was before was listed as edited."""
+    items = items_of(
+        UserSpoke("Fix it.", 3), spoken_event("", "edit_file"), answered("edit_file", "src/app.py")
+    )
+    plain = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    reverts = {"src/app.py": FileRevert(9)}
+    note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, reverts=reverts)
+    assert "src/app.py" in plain
+    assert "reverted" not in plain
+    (line,) = (line for line in note.splitlines() if "reverted" in line)
+    assert "src/app.py" in line
+    assert "(reverted by the user, e9)" in line
 
 
 def test_a_condensed_note_has_the_decisions_of_the_user() -> None:

@@ -19,7 +19,6 @@ from helix_desktop.context.policy import (
     policy_from_event,
 )
 from helix_desktop.context.rewrites import fold, sweep
-from helix_desktop.context.rewrites.forecast import make_forecast
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -284,29 +283,6 @@ def test_the_words_of_the_newest_complete_turn_are_not_condensed() -> None:
         assert all(f"Step {number}.{step}." in text for step in range(8))
         simulator.step("Done.", 0)
     assert any(note.how == "condense" for note in simulator.transcript.rewrites.folds.values())
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
-def test_what_is_said_to_be_due_is_what_is_done(share: float) -> None:
-    """Panel and engine ask the same function: a rewrite that is due now is made with the next request."""
-    simulator = SessionSimulator(
-        msgspec.structs.replace(BALANCED, previous_turn_share=share).scaled(20_000), INFO
-    )
-    said, done = [], []
-    for number in range(4):
-        simulator.send_message(f"Task {number}.")
-        for step in range(9):
-            due = make_forecast(simulator.transcript, simulator.policy, simulator.gauge(), INFO.window)
-            said.append(due.next is not None and not due.next.calls)
-            before = len(simulator.log)
-            simulator.step(f"Step {step}.", 1)
-            done.append(
-                any(isinstance(entry.event, SweepMade | FoldMade) for entry in simulator.log[before:])
-            )
-            simulator.answer_call(0, f"{step} a line of output\n" * 90)
-        simulator.step("Done.", 0)
-    assert said == done
-    assert any(done)
 
 
 def test_a_fold_stops_before_what_stays_whole() -> None:

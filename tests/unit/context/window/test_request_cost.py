@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.window.request_cost import cost_after, next_request_cost, priced_request
+from helix_desktop.context.window.request_cost import next_request_cost, priced_request
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import MODEL, build_history
@@ -59,6 +59,3 @@ def test_what_is_new_costs_the_price_of_storing_it(is_stored_long: bool, dollars
     )
     cost = priced_request(info, 11_250, 3_250, is_stored_long)
     assert cost.cost == pytest.approx(dollars)
-    after = cost_after(cost, 3_250, 0, info)
-    assert (after.total, after.fresh) == (8_000, 8_000)
-    assert after.cost == pytest.approx(dollars - 0.0013)

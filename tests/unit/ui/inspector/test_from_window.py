@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.choices import HoldSet
@@ -23,9 +21,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment,
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
-    Redone,
     SweepMade,
-    Undone,
 )
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import SessionStarted
@@ -35,15 +31,15 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.row_types import DividerRow, Row, ToolRow
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
 from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.card_texts import fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.words.numbers import format_token_change, format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_token_change, format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites
@@ -52,20 +48,17 @@ from tests.support.session_rewrites import exclude, prepare_observations, trunca
 _TOTALS = StoreTotals(0, 0, 0, 1)
 
 
-def check_the_inspector_adds_up_to_the_gauge(simulator: SessionSimulator) -> None:
+def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     state = inspector_state(rows, now, simulator.transcript, simulator.policy, _TOTALS, NO_COMPACTION)
-    assert sum(row.tokens for row in state.rows) == now.used == state.used
-    counted = [row for row in state.rows if row.kind != "difference"]
-    estimate = round(window.estimate * now.ratio)
-    assert sum(row.tokens for row in counted) == estimate
-    exact = sorted(abs(row.tokens - item.tokens * now.ratio) for row, item in zip(counted, rows, strict=True))
-    assert all(error <= 0.5 for error in exact[:-1])  # what rounding leaves is in one
-    assert len(state.rows) - len(counted) == (now.used != estimate)
+    assert [row.tokens for row in state.rows] == [item.tokens for item in rows]
+    assert sum(row.tokens for row in state.rows) == window.estimate
+    assert state.used == now.used
+    assert bool(state.own_count) == (now.used != window.estimate)
     sizes = {segment.kind: segment.tokens for segment in state.segments}
-    assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == now.used
+    assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == window.estimate
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
 
 
@@ -96,7 +89,7 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         assert ("next request" in state.pending_text) is (is_due and not transcript.on_hold)
         pending = transcript.rewrites.observations[observation.pending_observations(transcript) or 0]
         before = observation.tokens_in_window(transcript, pending.after, pending.upto)
-        change = format_token_change(round(before * gauge.ratio), round(pending.tokens * gauge.ratio))
+        change = format_token_change(before, pending.tokens)
         assert state.pending_text.endswith(f"({change})")
     active = {
         seq: rewrite
@@ -109,14 +102,12 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         if isinstance(rewrite, SweepMade) and rewrite.reason == "handover"
     ]
     assert [saving.tokens for saving in state.cache.savings] == [
-        rewrite.before - rewrite.after
-        if isinstance(rewrite, HandoverMade)
-        else round(rewrite.saved * ratio_before(transcript, seq))
+        rewrite.before - rewrite.after if isinstance(rewrite, HandoverMade) else rewrite.saved
         for seq, rewrite in active.items()
         if hasattr(rewrite, "saved") or isinstance(rewrite, HandoverMade)
         if rewrite not in rides
     ]
-    fixed = ("system", "tools", "mcp", "environment", "instructions", "difference")
+    fixed = ("system", "tools", "mcp", "environment", "instructions")
     contents = break_down_window(simulator.window(), transcript, simulator.frame)
     tokens = sum(item.tokens for item in contents if item.kind not in fixed)
     shown_less = [
@@ -125,7 +116,7 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         if isinstance(item.event, ToolAnswered)
     ]
     total = sum(item.tokens for item in transcript.messages.items) + sum(shown_less)
-    assert state.cache.saved == max(0, round((total - tokens) * _gauge(simulator).ratio))
+    assert state.cache.saved == max(0, total - tokens)
     assert state.cache.saved == 0 or active or transcript.window.masked or any(shown_less)
 
 
@@ -200,91 +191,67 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     assert row.why.startswith(f"Replaces {messages}, e")
 
 
-def test_what_the_provider_reported_beyond_the_rows_is_a_separate_row() -> None:
-    """The rows are scaled by the median of its reports."""
-    simulator, differences = build_history(1), set()
-    for ratio in (1.3, 0.8, 2.0, 1.1):
-        simulator.step("On.", 1, usage_ratio=ratio)
-        simulator.answer_call(0, "words " * 50)
-        rows, ratio_now = _state(simulator).rows, _gauge(simulator).ratio
-        window = simulator.window()
-        (system, *_) = break_down_window(window, simulator.transcript, simulator.frame)
-        assert rows[0].tokens == round(system.tokens * ratio_now)
-        difference = rows[-1]
-        if ratio_now == ratio:  # the only report, or the median: the rows are what it says
-            assert difference.kind != "difference"
-            continue
-        assert difference.kind == "difference"
-        differences.add(difference.tokens)
-        assert (difference.name, difference.tokens_text) == (
-            "Provider's count differs",
-            format_token_difference(difference.tokens),
-        )
-        total = sum(row.tokens for row in rows)
-        assert difference.why == f"All rows above {total - difference.tokens:,} · total {total:,}"
-    assert len(differences) >= 2
-    assert min(differences) < 0 < max(differences)
-
-
-def test_what_a_rewrite_saved_is_what_it_takes_off_the_gauge_everywhere() -> None:
-    """Also after later reports: with a model that counts fewer tokens than we do."""
+def test_what_a_rewrite_saved_is_one_number_everywhere() -> None:
+    """Also after later reports of a model that counts fewer tokens than we do, and then more."""
     simulator = build_history(1)
     for _ in range(3):
         simulator.step("Reading.", 1, usage_ratio=0.75)
         simulator.answer_call(0, "words of an output " * 400)
     item = simulator.transcript.messages.items[-1]
     saved = simulator.transcript.window.masking_savings(item)
+    (offered,) = [row.cachable for row in _state(simulator).rows if row.seq == item.seq]
+    assert offered == saved
     simulator.record(SweepMade((item.seq,), saved, SweepReason.BATCH))
-    seq, less = simulator.transcript.last_seq, _gauge(simulator).used
-    simulator.record(Undone(seq))
-    assert _gauge(simulator).used - less == pytest.approx(saved * 0.75, abs=2)
-    simulator.record(Redone(seq))
+    seq = simulator.transcript.last_seq
     for ratio in (0.75, 1.3, 1.3):
         simulator.step("On.", 1, usage_ratio=ratio)
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
     divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
     assert isinstance(card, SweepCard)
     assert isinstance(divider, DividerRow)
-    assert card.saved == pytest.approx(saved * 0.75, abs=2)
-    assert divider.text.endswith(f"saved {format_tokens(card.saved)} tokens")
-    assert card.saved in [saving.tokens for saving in _state(simulator).cache.savings]
+    assert card.saved == saved
+    assert divider.text.endswith(f"saved {format_tokens(saved)} tokens")
+    assert saved in [saving.tokens for saving in _state(simulator).cache.savings]
 
 
-def test_an_output_has_one_number_in_every_place_also_after_later_reports() -> None:
-    """Chat, inspector, timeline, cache and command line count it as the model does now."""
+def test_a_content_has_one_number_that_no_report_changes() -> None:
+    """A paste showed 29.7k, 26.2k, 28k and 22.7k tokens: chat, inspector, timeline and command line agree."""
     simulator = build_history(1)
+    paste = Attachment("0" * 64, "a.txt", "words of a paste " * 500, 2_000, 8_500)
+    simulator.record(UserSpoke("Look.", 2, (paste,)))
+    message = simulator.transcript.messages.items[-1]
     simulator.step("Reading.", 1, usage_ratio=0.8)
-    chat_rows = ChatRows()
-    transcript, rows = Transcript(), dict[RowKey, Row]()
     simulator.answer_call(0, "words of an output " * 400, form="preview")
     output = simulator.transcript.messages.items[-1]
     assert isinstance(output.event, ToolAnswered)
     choose_form(simulator, output.seq, "full", "words of an output " * 400)
-    for ratio in (1.3, 1.3, 1.3):
+    tokens = simulator.transcript.window.entry_tokens(output)
+    words, totals = f"{format_tokens(tokens)} tokens", set[int]()
+    for ratio in (0.7, 1.3, 1.3, 0.9, 2.0):
         simulator.step("On.", 1, usage_ratio=ratio)
-    for recorded in simulator.log:
-        transcript.apply(recorded)
-        rows |= {row.key: row for row in chat_rows.apply(recorded, transcript)}
-    ratio = _gauge(simulator).ratio
-    rows |= {row.key: row for row in chat_rows.recount(ratio, transcript)}
-    state = _state(simulator)
-    (inspected,) = [row.tokens for row in state.rows if row.seq == output.seq]
-    assert inspected == pytest.approx(simulator.transcript.window.entry_tokens(output) * 1.3, abs=1)
-    card = next(row for row in rows.values() if isinstance(row, ToolRow) and row.answer_seq == output.seq)
-    tokens = round(card.tokens * ratio)
-    assert tokens == pytest.approx(inspected, abs=1)
-    words = f"{format_tokens(tokens)} tokens"
-    divider = next(row for row in rows.values() if isinstance(row, DividerRow) and row.kind == "form")
-    cards = build_cards(simulator.log, simulator.transcript, ratio)
-    texts = [found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"]
-    assert [divider.text.endswith(words), *(text.endswith(words) for text in texts)] == [True, True]
-    preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
-    assert preview.after == pytest.approx((output.event.tokens + FRAMING_TOKENS) * 1.3, abs=1)
-    (line,) = [line for line in rewrite_lines(simulator.log, ratio) if f"{tokens:,} tokens" in line]
-    assert line.startswith("e")
+        state = _state(simulator)
+        totals.add(state.used)
+        inspected = {row.seq: row.tokens for row in state.rows}
+        assert inspected[output.seq] == tokens
+        assert inspected[message.seq] == simulator.transcript.window.entry_tokens(message)
+        _, rows = rows_from_log(simulator.log)
+        card = next(row for row in rows if isinstance(row, ToolRow) and row.answer_seq == output.seq)
+        assert card.tokens == tokens
+        said = next(row for row in rows if isinstance(row, UserRow) and row.attachments)
+        assert said.attachments[0].facts.endswith("2k tokens")
+        divider = next(row for row in rows if isinstance(row, DividerRow) and row.kind == "form")
+        cards = build_cards(simulator.log, simulator.transcript)
+        texts = [
+            found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"
+        ]
+        assert [text.endswith(words) for text in (divider.text, *texts)] == [True, True]
+        preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
+        assert preview.after == output.event.tokens + FRAMING_TOKENS
+        assert [line for line in rewrite_lines(simulator.log) if f"{tokens:,} tokens" in line]
+    assert len(totals) == 5, "the total is the provider's"
 
 
-def test_a_change_is_priced_as_the_model_counts_and_by_what_the_provider_has_cached() -> None:
+def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
     simulator = build_history(1)
     simulator.step("Reading.", 1, usage_ratio=0.5)
     simulator.answer_call(0, "words of an output " * 400)
@@ -294,12 +261,10 @@ def test_a_change_is_priced_as_the_model_counts_and_by_what_the_provider_has_cac
         simulator.frame,
     )
     total = sum(item.tokens for item in items)
-    rows = window_rows(items, 0.5, 30)
-    assert sum(row.tokens for row in rows) == round(total * 0.5)
-    assert [row.tokens for row in rows[:4]] == [round(item.tokens * 0.5) for item in items[:4]]
-    assert [row.cachable for row in rows] == [round(item.cachable * 0.5) for item in items]
+    rows = window_rows(items, 30)
+    assert [(row.tokens, row.cachable) for row in rows] == [(item.tokens, item.cachable) for item in items]
     assert rows[0].resent == sum(row.tokens for row in rows[1:]) - 30
-    assert not any(row.resent for row in window_rows(items, 0.5, total))
+    assert not any(row.resent for row in window_rows(items, total))
 
 
 def _gauge(simulator: SessionSimulator) -> UsageGauge:
@@ -315,23 +280,16 @@ def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> Ins
     return inspector_state(rows, now, simulator.transcript, simulator.policy, _TOTALS, NO_COMPACTION)
 
 
-def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
+def test_the_provider_is_named_once_at_the_total() -> None:
     simulator = build_history(1)
-    assert _state(simulator).ratio == ""
-    for _ in range(2):
-        simulator.step("On.", 1, usage_ratio=1.3)
-        simulator.answer_call(0, "words")
-    assert _state(simulator).ratio == "The provider counts about 1.30 × Helix's count (median of 2 reports)"
-
-
-@pytest.mark.parametrize(
-    ("reported", "expected"), [(0.19, "0.50 × Helix's count or less"), (4.0, "3.00 × Helix's count or more")]
-)
-def test_a_bound_of_the_ratio_is_not_shown_as_if_it_were_reported(reported: float, expected: str) -> None:
-    simulator = build_history(1)
-    simulator.step("On.", 1, usage_ratio=reported)
-    estimate = f"Estimates use {expected[:4]}."
-    assert _state(simulator).ratio == f"The provider counts {expected} (1 report). {estimate}"
+    assert (_state(simulator).source, _state(simulator).own_count) == ("Estimated", "")
+    simulator.step("On.", 0, usage_ratio=0.7)
+    state, window = _state(simulator), simulator.window()
+    assert state.source == "By the provider's count"
+    counted = format_tokens(window.estimate)
+    assert state.own_count == f"The items add up to {counted} by Helix's count"
+    assert state.used < window.estimate
+    assert not [row for row in state.rows if "rovider" in row.name + row.why]
 
 
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
@@ -349,7 +307,7 @@ def check_the_preview_is_the_request_message_by_message(simulator: SessionSimula
     for row in _state(simulator).rows:
         text = request_row_text(window, rows, row)
         assert text
-        assert text in full_text or row.kind in ("tools", "difference")
+        assert text in full_text or row.kind == "tools"
 
 
 def test_excluded_instructions_show_the_line_that_is_sent_for_them() -> None:
@@ -401,7 +359,7 @@ def check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator
 @given(histories() | histories_with_rewrites())
 def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     """Rows, figures and preview fit the request, the gauge and the log."""
-    check_the_inspector_adds_up_to_the_gauge(simulator)
+    check_the_inspector_adds_up(simulator)
     check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_counted_markers_are_in_the_request(simulator)

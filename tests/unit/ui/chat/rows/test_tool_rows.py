@@ -48,7 +48,7 @@ def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
         RecordedEvent(3, 3_000, ToolAnswered("c", "multi_edit", text, "", 90, 9, 9, outcome="denied")),
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
-    assert figures_text(row, 1.0).startswith("“Leave b.py alone.” · ")
+    assert figures_text(row).startswith("“Leave b.py alone.” · ")
     assert row.target == "a.py, b.py"
 
 
@@ -61,14 +61,14 @@ def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
     ],
 )
 def test_a_denied_call_says_by_what_it_was_denied(text: str, why: str) -> None:
-    assert figures_text(ToolRow(RowKey(2, "c"), "x", state="denied", head=text, lines=1), 1.0) == why
+    assert figures_text(ToolRow(RowKey(2, "c"), "x", state="denied", head=text, lines=1)) == why
 
 
 def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> None:
     row = ToolRow(RowKey(2, "c"), "x", state="failed", head="There is no tool 'x'. The tools are: y", lines=1)
-    assert figures_text(row, 1.0) == "There is no tool 'x'"
-    assert figures_text(replace(row, exit_code=2), 1.0) == "1 line · exit code 2"
-    assert figures_text(replace(row, state="ok", exit_code=0), 1.0) == "1 line"
+    assert figures_text(row) == "There is no tool 'x'"
+    assert figures_text(replace(row, exit_code=2)) == "1 line · exit code 2"
+    assert figures_text(replace(row, state="ok", exit_code=0)) == "1 line"
 
 
 def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> None:
@@ -80,19 +80,19 @@ def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> 
         RecordedEvent(3, 3_000, answer),
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
-    assert "line" not in figures_text(row, 1.0)
+    assert "line" not in figures_text(row)
 
 
 def test_a_preview_that_left_the_context_was_sent_earlier() -> None:
     row = ToolRow(RowKey(2, "c"), "run_command", state="ok", form="preview", tokens=500, badge="in_window")
-    assert figures_text(row, 1.0).endswith("500 tokens sent")
-    assert figures_text(replace(row, badge="cached"), 1.0).endswith("500 tokens sent earlier")
+    assert figures_text(row).endswith("500 tokens in context")
+    assert figures_text(replace(row, badge="cached")).endswith("500 tokens earlier")
 
 
 def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says() -> None:
     """Its time is that of the newest output that was saved."""
     row = ToolRow(RowKey(2, "c"), "run_command", state="interrupted", duration_ms=1_200, answer_seq=3)
-    assert figures_text(row, 1.0) == "at least 1.2 s"
+    assert figures_text(row) == "at least 1.2 s"
 
 
 _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
@@ -132,7 +132,7 @@ def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: 
         RecordedEvent(3, 3_000, ToolAnswered("c", tool, text, "", 90, 0, 0, outcome="denied")),
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
-    assert figures_text(row, 0.0).partition(" · ")[0] == (words or "0 tokens")
+    assert figures_text(row).partition(" · ")[0] == (words or "4 tokens")
 
 
 @pytest.mark.parametrize(("duration_ms", "expected_ms"), [(0, None), (14_000, 14_000)])

@@ -1,4 +1,4 @@
-"""What falls due next in the context: each rewrite with its figures, a line each."""
+"""What waits for a rewrite now: figures and a sentence each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.inspector.inspector_data import ForecastPart
+from helix_desktop.ui.inspector.inspector_data import StatusPart
 from helix_desktop.ui.inspector.key_value import KeyValue
 
 
-class ForecastView(Themed, QWidget):
-    """Shows the parts of a forecast below each other."""
+class WaitingView(Themed, QWidget):
+    """Shows the parts below each other."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class ForecastView(Themed, QWidget):
         self.setLayout(self._column)
         self._parts: list[_PartView] = []
 
-    def show_parts(self, parts: Sequence[ForecastPart]) -> None:
+    def show_parts(self, parts: Sequence[StatusPart]) -> None:
         """Show other parts."""
         while len(self._parts) < len(parts):
             self._parts.append(_PartView())
@@ -52,7 +52,7 @@ class _PartView(Themed, QWidget):
         body.addWidget(self._note)
         self.setLayout(body)
 
-    def show_part(self, part: ForecastPart) -> None:
+    def show_part(self, part: StatusPart) -> None:
         """Show another part."""
         self._title.set_text(part.title)
         while len(self._rows) < len(part.figures):
