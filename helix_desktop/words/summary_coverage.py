@@ -109,7 +109,7 @@ def _count(coverage: SummaryCoverage) -> str:
         case "instructions":
             return tr.plural(total, "{named} of %n instruction", "{named} of %n instructions", named=count)
         case "tasks":
-            return tr.plural(total, "{named} of %n task left", "{named} of %n tasks left", named=count)
+            return tr.plural(total, "{named} of %n open task", "{named} of %n open tasks", named=count)
         case "conclusions" if total == MAX_CHECKED:
             return tr("{named} of the newest {total} conclusions", named=count, total=format_integer(total))
         case "conclusions":

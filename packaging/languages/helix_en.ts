@@ -24452,10 +24452,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>{named} of %n tasks left</source>
+            <source>{named} of %n open tasks</source>
             <translation>
-                <numerusform>{named} of %n task left</numerusform>
-                <numerusform>{named} of %n tasks left</numerusform>
+                <numerusform>{named} of %n open task</numerusform>
+                <numerusform>{named} of %n open tasks</numerusform>
             </translation>
         </message>
         <message>
