@@ -11,7 +11,12 @@ from helix_desktop.context.log.rewrite_state import ExcludedCover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.handover import previous_handover, section_text, user_text_seqs
+from helix_desktop.context.summaries.handover import (
+    newest_checkpoint,
+    previous_handover,
+    section_text,
+    user_text_seqs,
+)
 from helix_desktop.context.summaries.handover_fallback import HistoryExtract
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
@@ -70,7 +75,8 @@ class HandoverPreviewWriter:
             self._facts.add(item)
         self._extract.ledger.mark_reverted(reverts)
         self._count, self._last = end, items[end - 1] if end else None
-        sections = self._extract.sections(previous_handover(transcript))
+        checkpoint = newest_checkpoint(transcript)
+        sections = self._extract.sections(checkpoint[1] if checkpoint else previous_handover(transcript))
         ledger = self._extract.ledger.text(policy.ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         upto = self._last.seq if self._last else 0

@@ -21,8 +21,9 @@ _OTHER_EXIT_CODE = re.compile(r"[|;\n]|(?<!&)&(?!&)")
 """What lets a command line end with the exit code of something other than its tests."""
 _RESULT_OF_TESTS = re.compile(
     r"\b\d+ (?:passed|failed|failures?|errors?)\b|^OK\b|\btest result: |\bTests:"
-    r"|^(?:FAILED|ERROR) \S+::|--- FAIL: "
+    r"|^(?:FAILED|ERROR) \S+::|^FAILED \(|\bRan \d+ tests?\b|--- FAIL: "
 )
+_OTHER_STEP = re.compile(r"[;\n]|(?<!&)&(?!&)|\|\|")
 _FOLDER = re.compile(r"\s*cd\b")
 _GIT_STEP = re.compile(r"\bgit(?: +-\S+(?: +[\w.]+=\S+)?)* +(commit|push|pull|merge|rebase)\b")
 _REMEMBERED = 4_096  # commands
@@ -50,7 +51,15 @@ def _topic(run: CommandRun) -> str:
     if run.exit_code is None:
         return run.command
     tests, is_alone = _tests_of(run.command)
-    return tests if tests and (is_alone or _RESULT_OF_TESTS.search(run.result)) else run.command
+    failed_in_pipe = not run.ok and run.exit_code == 0 and _ends_with_tests(run.command)
+    is_theirs = is_alone or failed_in_pipe or _RESULT_OF_TESTS.search(run.result)
+    return tests if tests and is_theirs else run.command
+
+
+def _ends_with_tests(command: str) -> bool:
+    """Return True if only pipes follow the tests: a failure in the output is one of theirs."""
+    steps = _OTHER_STEP.split(_OUTPUT_OPTION.sub("", command))
+    return _TEST_PROGRAM.search(steps[-1]) is not None and "&&" not in steps[-1]
 
 
 @lru_cache(_REMEMBERED)

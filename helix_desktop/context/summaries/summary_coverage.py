@@ -348,7 +348,7 @@ class _NamedIn:
         """Return True if the text names a fact of a kind, of this event."""
         match kind:
             case "files":
-                return _last_part(fact) in self._names or (" " in fact and fact in self._text)
+                return _last_part(fact) in self._names or self._has_file_name(fact)
             case "commands":
                 return main_part(fact)[:_COMMAND_CHARS] in self._plain
             case "hashes":
@@ -356,7 +356,7 @@ class _NamedIn:
             case "numbers":
                 return plain_number(fact) in self._numbers
             case "instructions" | "tasks":
-                lines = self._lines if kind == "instructions" else self._lines_on_tasks(fact)
+                lines = self._lines if kind == "instructions" else self._lines_on_tasks(fact, seq)
                 is_told_otherwise = kind == "instructions" and self._says_in_other_words(fact, seq)
                 return is_told_otherwise or self._has_instruction(fact, lines)
             case "conclusions":
@@ -366,10 +366,20 @@ class _NamedIn:
         """Return True if a line names an event as its source."""
         return f"e{seq}" in self._by_source
 
-    def _lines_on_tasks(self, task: str) -> Sequence[_Line]:
-        """Return the lines that can name a task: a task of one word, as a file, stands in others as well."""
+    def _has_file_name(self, path: str) -> bool:
+        """Return True if the text has a file's name that is no identifier: with a space, or `.gitignore`."""
+        name = _last_part(path)
+        is_hidden = name.startswith(".") and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", self._text)
+        return bool(is_hidden) or (" " in path and path in self._text)
+
+    def _lines_on_tasks(self, task: str, seq: int) -> Sequence[_Line]:
+        """Return the lines that can name a task: a task of one word, as a file, stands in others as well.
+
+        A line that cites the list itself, of the event `seq`, can say that the list is out of date.
+        """
         if self._todo_lines:
-            return self._todo_lines
+            citing = self._by_source.get(f"e{seq}", ())
+            return [*self._todo_lines, *(self._lines[place] for place in citing)]
         return self._lines if " " in task.strip() else ()
 
     def _has_instruction(self, sentence: str, lines: Sequence[_Line]) -> bool:

@@ -24,6 +24,7 @@ from helix_desktop.context.summaries.informative_lines import (
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
+from helix_desktop.domain.files.file_use import is_todo_tool
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import ellipsize, utc_day
 from helix_desktop.domain.tool_call_target import tool_kind
@@ -155,6 +156,8 @@ def _folded_line(item: LogItem, of_source: int = 0, extracts: OutputExtracts = U
                 body = "\n".join(filter(None, (body, extracts.source_lines(output.text, of_source))))
             elif tool_kind(output.name) == "command" and _says_failure(output, body):
                 body = "\n".join([body, *(line for line in failure_lines(output.text) if line not in body)])
+            elif is_todo_tool(output.name) and output.ok:
+                body = output.text  # what is still to be done, in the list's own words
             return TranscriptLine(_output_opening(item.seq, output), body)
         case AssistantSpoke(text=text, calls=calls):
             names = ", ".join(dict.fromkeys(map(_call_with_edits, calls)))

@@ -10,6 +10,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.cut_points import choose_cut
 from helix_desktop.context.summaries.handover import previous_handover
 from helix_desktop.context.summaries.handover_preview import HandoverPreviewWriter, preview_handover
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, SummaryCoverage
 from tests.support.histories import (
     DEFAULT_ACTIONS,
@@ -19,7 +20,7 @@ from tests.support.histories import (
     disable_folding,
     histories,
 )
-from tests.support.session_rewrites import exclude
+from tests.support.session_rewrites import exclude, write_checkpoint
 
 AS_SENT = PROFILES["balanced"], 128_000
 """The policy of the preview, and the tokens of the window."""
@@ -90,3 +91,14 @@ def test_what_is_quoted_is_counted_as_kept() -> None:
     few_fit = instructions(replace(PROFILES["balanced"], user_text_tokens=40))
     assert few_fit.verbatim < all_fit.verbatim
     assert few_fit.missing
+
+
+def test_it_goes_on_from_the_newest_checkpoint() -> None:
+    """What a model wrote since the last compaction stands in it, as in the handover that would be made."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Go on.")
+    simulator.record(AssistantSpoke("It is begun.", "test/model", 1))
+    write_checkpoint(simulator, "Threads were rejected, as they hide errors")
+    sections = preview_handover(simulator.transcript, *AS_SENT).sections
+    [details] = [section for section in sections if section.title == "Technical Details"]
+    assert "Threads were rejected, as they hide errors" in [bullet.text for bullet in details.bullets]

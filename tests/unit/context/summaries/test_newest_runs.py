@@ -95,3 +95,22 @@ def test_tests_behind_other_commands_are_known_by_their_result() -> None:
     }
     assert sections["Current Issues"] == []
     assert sections["Completed Work"][-1].endswith(": exit 0: 43 passed in 0.31s")
+
+
+def test_failures_of_unittest_behind_a_filter_are_over_once_the_tests_pass() -> None:
+    """Their last line is an exception: the failed run stayed an issue through an hour of passing ones."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Fix it.")
+    failed = "exit code 0\nUnicodeDecodeError: no\nRan 8 tests in 0.5s\n\nFAILED (errors=1)"
+    outputs = (
+        (r'python3 -m unittest -v 2>&1 | grep -v "^  File\|\^"', failed),
+        ("python3 -m unittest 2>&1 | tail -9", "exit code 0\nRan 9 tests in 0.3s\n\nOK"),
+    )
+    issues = []
+    for command, text in outputs:
+        answer = ToolAnswered("c", "run_command", text, "d" * 64, 1, 1, 1, target=command, exit_code=0)
+        simulator.record(msgspec.structs.replace(answer, about=describe_output("run_command", text, 0)))
+        found = extractive_handover(simulator.transcript.messages.items, None)
+        issues.append([bullet.text for section in found[3:4] for bullet in section.bullets])
+    assert len(issues[0]) == 1
+    assert issues[1] == []

@@ -406,3 +406,20 @@ def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> Non
             kind for kind in check_summary_coverage(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
         ]
         assert kind.named == named, line
+
+
+def test_a_task_that_a_list_still_shows_is_named_by_a_line_that_cites_the_list() -> None:
+    """An agent that forgets its list left "to do" below a handover that said it was done."""
+    tasks = TodoList(26, 27, (TodoItem("fix load.py"), TodoItem("tests for the five fixes")))
+    done = "- fix load.py and tests for the five fixes are done, the list is behind"
+    for source, missing in (("e44", 2), ("e27, e44", 0)):
+        text = f"## Completed Work\n{done} [{source}]\n## TODO Items\n- Publish the release [e50]"
+        found = {kind.kind: kind for kind in check_summary_coverage(covered_facts(()), text, 900, (), tasks)}
+        assert len(found["tasks"].missing) == missing
+
+
+def test_a_file_whose_name_begins_with_a_dot_is_named() -> None:
+    facts = facts_of("Go on.", read=(".gitignore", "web/.env"))
+    for text, named in (("- .gitignore, then `.env` [e1]", 2), ("- a.gitignore and .environment [e1]", 0)):
+        found = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
+        assert (found["files"].named, found["files"].total) == (named, 2)

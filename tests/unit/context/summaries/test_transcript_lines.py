@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.transcript_lines import (
     brief_lines,
+    short_lines,
     transcript_lines,
     truncate_middle,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.todo import TODO, TodoItem, list_text
 from tests.support.histories import NASTY_TEXTS
 
 
@@ -74,3 +76,15 @@ def test_a_note_names_the_tests_that_failed_and_what_was_edited() -> None:
     result, answer = brief_lines(LogItem(seq, 0, 1, 1, event, 9, 9) for seq, event in enumerate(events))
     assert result.text == f"e0 tool run_command  exit 0: 1 failed, 120 passed\n| {failed}"
     assert answer.text == "e1 assistant:  -> calls edit (level = 32), multi (level = 32 | level = 32), odd"
+
+
+def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
+    """With "0 of 2 done" alone, a handover can name no task of it."""
+    text = list_text((TodoItem("Rework the lexer", "in_progress"), TodoItem("Measure the pager")))
+    output = ToolAnswered(
+        "t1", TODO, text, "e" * 64, 9, 9, 9, target="0 of 2 done", about=text.splitlines()[0]
+    )
+    (line,) = short_lines([LogItem(7, 0, 1, 1, output, 9, 9)])
+    assert line.text == (
+        "e7 tool todo 0 of 2 done: Todo list, 0 of 2 done:\n| [>] Rework the lexer\n| [ ] Measure the pager"
+    )
