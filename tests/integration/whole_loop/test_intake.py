@@ -18,7 +18,7 @@ from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.providers.http import HttpClient
 from tests.support.agent_rig import SteppedClock
 from tests.support.intake_rig import advance_loop_clock
-from tests.support.loop_rig import LoopRig, create_http_model, is_intake_request, loop_rig
+from tests.support.loop_rig import LoopRig, create_http_model, is_intake_request, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import (
     Call,
     Hang,
@@ -27,6 +27,7 @@ from tests.support.model_servers.chat_server import (
     Text,
     TokenCounts,
     Wait,
+    api_error,
     text_reply,
 )
 
@@ -176,6 +177,8 @@ class EightSecondModel:
         """The answer to one request."""
         if is_intake_request(request):
             return self._answer_about_outputs(request)
+        if is_summary_request(request):  # for a checkpoint, beside the turn
+            return api_error(400, "no summaries here")
         if not self.is_fast:
             self.clock.advance_s(SLOW_S)
         if request["messages"][-1]["role"] == "tool":
