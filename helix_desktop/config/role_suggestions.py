@@ -75,13 +75,13 @@ def with_loaded_fast_model(settings: Settings, provider: Provider, loaded: Seque
     """
     owner, _, name = settings.model.partition("/")
     main = name if owner == provider.name else provider.resolve_model_name()
-    beside = [model for model in loaded if model != main]
-    if owner not in ("", provider.name) or main not in loaded or len(beside) != 1:
+    others = [model for model in loaded if model != main]
+    if owner not in ("", provider.name) or main not in loaded or len(others) != 1:
         return settings
     if not is_open(settings, "fast"):
         return settings
     roles = tuple(dict.fromkeys((*settings.catalog_roles, "fast")))
-    return msgspec.structs.replace(settings, fast=f"{provider.name}/{beside[0]}", catalog_roles=roles)
+    return msgspec.structs.replace(settings, fast=f"{provider.name}/{others[0]}", catalog_roles=roles)
 
 
 def with_user_role(settings: Settings, role: str, label: str) -> Settings:

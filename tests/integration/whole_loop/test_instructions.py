@@ -218,5 +218,5 @@ async def test_a_smaller_window_is_no_change_of_the_instructions(project: Path) 
         ]
         (project / "AGENTS.md").write_text("Use spaces in every file.\n" * 200)
         await conversation.run("go on")
-        told = str(server.bodies[-1]["messages"][-2]["content"])
-        assert told.startswith("[Instructions in AGENTS.md have changed, and the new text is not sent")
+        sent = str(server.bodies[-1]["messages"][-2]["content"])
+        assert sent.startswith("[Instructions in AGENTS.md have changed, and the new text is not sent")

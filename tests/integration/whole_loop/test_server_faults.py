@@ -227,9 +227,9 @@ async def test_arguments_nested_without_end_are_an_error_that_the_model_reads(
     async with loop_rig(tmp_path, script_replies(call, text_reply("I see."), text_reply("Again."))) as rig:
         await begin_well(rig)
         assert await rig.conversation.run("Look.") == TurnEnded("done")
-        spoken = rig.events(AssistantSpoke)
-        assert [event.text for event in spoken] == ["", "I see."]
-        assert spoken[0].calls[0].arguments == arguments, "what was paid for is in the log"
+        answers = rig.events(AssistantSpoke)
+        assert [event.text for event in answers] == ["", "I see."]
+        assert answers[0].calls[0].arguments == arguments, "what was paid for is in the log"
         (answer,) = rig.events(ToolAnswered)
         assert not answer.ok
         assert await rig.conversation.run("Go on.") == TurnEnded("done")

@@ -34,9 +34,9 @@ def test_a_longer_deadline_asks_again() -> None:
 
 def test_listeners_hear_of_what_changes() -> None:
     """A model that is not remembered can be tried again without a word."""
-    slow_models, heard = SlowModels(SteppedClock()), list[int]()
-    slow_models.listen(lambda: heard.append(len(slow_models.remembered)))
+    slow_models, counts = SlowModels(SteppedClock()), list[int]()
+    slow_models.listen(lambda: counts.append(len(slow_models.remembered)))
     slow_models.try_again("box/large")
     slow_models.add("box/large", 10)
     slow_models.try_again("box/large")
-    assert heard == [1, 0]
+    assert counts == [1, 0]
