@@ -193,6 +193,7 @@ class _Call:
         self.id = ""
         self.name = ""
         self.deltas: list[Mapping[str, Any]] = []
+        self._arguments, self._joined = "", 0  # of so many deltas: a long call has thousands
 
     def is_followed_by(self, call_id: str, name: str, arguments: Any, tools: frozenset[str]) -> bool:
         """Return True if a delta with this id, name (empty: it has none) and arguments starts another call.
@@ -200,13 +201,13 @@ class _Call:
         `tools` are the names that there are: they tell whether a name came in pieces.
         """
         is_new_id = bool(call_id and self.id and call_id != self.id)
-        so_far = self.arguments()
         if not name or not self.name:
             # An id of its own in every delta says nothing, as long as the arguments go on.
             begins = not isinstance(arguments, str) or arguments.lstrip().startswith("{")
-            return is_new_id and is_json_object(so_far) and bool(arguments) and begins
+            return is_new_id and bool(arguments) and begins and is_json_object(self.arguments())
         if call_id and self.id and not is_new_id:
             return False
+        so_far = self.arguments()
         if name == self.name:
             if is_new_id:
                 return is_json_object(so_far) or not (so_far or arguments)
@@ -231,8 +232,11 @@ class _Call:
 
     def arguments(self) -> str:
         """Return the arguments so far as text; some servers send them as an object."""
-        parts = [_function(piece).get("arguments") or "" for piece in self.deltas]
-        return "".join(p if isinstance(p, str) else msgspec.json.encode(p).decode() for p in parts)
+        for delta in self.deltas[self._joined :]:
+            part = _function(delta).get("arguments") or ""
+            self._arguments += part if isinstance(part, str) else msgspec.json.encode(part).decode()
+        self._joined = len(self.deltas)
+        return self._arguments
 
 
 def _merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
