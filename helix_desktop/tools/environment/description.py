@@ -6,9 +6,10 @@ import asyncio
 import os
 import platform
 import shutil
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -55,8 +56,8 @@ async def describe_environment(
 ) -> str:
     """Return the text on the environment; what is not found in time is left out."""
     git, project = await asyncio.gather(
-        _bounded(read_status(environment.git, git_timeout_s)),
-        _bounded(asyncio.to_thread(_project_lines, environment)),
+        _bounded(partial(read_status, environment.git, git_timeout_s)),
+        _bounded(partial(asyncio.to_thread, _project_lines, environment)),
     )
     moment = datetime.now().astimezone()
     lines = [
@@ -89,10 +90,11 @@ def describe_git(status: GitStatus, timeout_s: float = GIT_TIMEOUT_S) -> str:
     return f"{where}; {', '.join(parts) or 'no changes'}"
 
 
-async def _bounded(found: Awaitable[_Found]) -> _Found | None:
+async def _bounded(find: Callable[[], Awaitable[_Found]]) -> _Found | None:
+    """Return what is found in time; a call, since a coroutine is never awaited if this is canceled first."""
     try:
         async with asyncio.timeout(_DEADLINE_S):
-            return await found
+            return await find()
     except OSError:  # TimeoutError is one
         return None
 

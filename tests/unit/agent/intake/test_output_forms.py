@@ -108,7 +108,9 @@ async def test_the_user_requests_an_extract() -> None:
 
 async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> None:
     """What the user wants to see stays, until they undo it; then the marker is back."""
-    policy = msgspec.structs.replace(POLICY, sweep="at once", protect_steps=3, least_saving=10)
+    policy = msgspec.structs.replace(
+        POLICY, sweep="at once", protect_steps=3, least_saving=10, previous_turn_share=0
+    )
     rig = await a_session(policy, STEPS)
     assert rig.events(SweepMade)
     seq, marker = seq_of(rig, "big"), shown_text(rig)
