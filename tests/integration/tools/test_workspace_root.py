@@ -51,13 +51,19 @@ async def test_a_folder_made_anew_is_the_workspace(root: Path) -> None:
     assert os.listdir(root) == ["new.py"]
 
 
+def _other_drive(root: Path) -> Path | None:
+    return next(
+        (drive for drive in DRIVES if drive.is_dir() and drive.stat().st_dev != root.stat().st_dev), None
+    )
+
+
 async def test_nothing_is_written_to_another_drive_in_its_place(root: Path) -> None:
     """As into an empty mount point: the file was hidden once the drive was back."""
-    others = [drive for drive in DRIVES if drive.is_dir() and drive.stat().st_dev != root.stat().st_dev]
-    if not others:
+    drive = _other_drive(root)
+    if drive is None:
         pytest.skip("no second file system to write to")
     box = make_tools(root)
-    with tempfile.TemporaryDirectory(dir=others[0]) as other:
+    with tempfile.TemporaryDirectory(dir=drive) as other:
         shutil.move(root, root.with_name("away"))
         os.symlink(other, root)
         for call in CALLS:
