@@ -14170,6 +14170,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>The server ended in the middle of the call.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>The server ended.</source>
             <translation type="unfinished" />
         </message>
@@ -14271,6 +14276,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>this system has no keychain</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} answered with JSON that isn't a message of the protocol.</source>
             <translation type="unfinished" />
         </message>
         <message>
