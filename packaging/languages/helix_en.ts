@@ -9372,11 +9372,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
-            <source>context was full</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>counted in the handover</source>
             <translation type="unfinished" />
@@ -9417,6 +9412,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
             <source>provider refused the images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
+            <source>request was too large</source>
             <translation type="unfinished" />
         </message>
         <message>
