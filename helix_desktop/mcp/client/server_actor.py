@@ -492,7 +492,11 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
         args = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as error:
-        raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
+        raise ToolError(
+            "The arguments are not valid JSON, so nothing was run.",
+            f"{error}. The answer may have reached its limit of tokens.",
+            "Send one JSON object, with less in it if it was cut off.",
+        ) from None
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
     return args
