@@ -31,7 +31,7 @@ _TYPES: Mapping[str, TranslatableText] = {
     "array": text("a list"),
     "null": text("nothing"),
 }
-_WHOLE = text("The whole")
+_WHOLE = text("The value")
 
 
 def is_cut_off(error: Exception, decoded: str) -> bool:

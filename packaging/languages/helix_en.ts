@@ -10787,7 +10787,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/domain/decoding_faults.py" />
-            <source>The whole</source>
+            <source>The value</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -78,7 +78,7 @@ def test_a_recorded_message_becomes_an_engine_message() -> None:
     [
         (2, "{nonsense", "Line 2: It isn't valid JSON"),
         (3, LINES[2][:20], "Line 3: The JSON isn't complete"),
-        (2, '"text"', "Line 2: The whole must be an object"),
+        (2, '"text"', "Line 2: The value must be an object"),
         (2, '{"role": "robot", "content": ""}', "Line 2: role can't be 'robot'"),
         (2, '{"role": "user", "content": null}', "Line 2: content must be text (got nothing)"),
         (2, '{"role": "user", "content": ["a"]}', "Line 2: content must be text (got a list)"),
