@@ -9372,11 +9372,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
-            <source>context was full</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>counted in the handover</source>
             <translation type="unfinished" />
@@ -9417,6 +9412,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
             <source>provider refused the images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
+            <source>request was too large</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10764,6 +10764,109 @@
         </message>
     </context>
     <context>
+        <name>Decoding</name>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>It isn't valid JSON at byte {number}: {reason}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The JSON isn't complete.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The length of {place} must be at least {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The length of {place} must be at most {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The value</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>Unknown field {field}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>a list</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>a number</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>a whole number</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>an object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>nothing</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>true or false</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{field} is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{one} or {other}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} can't be {value}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be at least {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be at most {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be {expected} (got {actual}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be {expected}.</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Demo</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/demo/session_checks.py" />
@@ -11732,7 +11835,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>A name with a line feed, or that isn't UTF-8</source>
+            <source>A name with control characters, or that isn't UTF-8</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11747,6 +11850,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A reply without its ID, over several lines, or without a result</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A result without content, or of an unknown kind</source>
             <translation type="unfinished" />
         </message>
@@ -11757,12 +11865,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A schema that refers to itself</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A schema with wrong keywords</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A search names the file as a binary file that matches, without its lines.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call cut off in its arguments</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12042,12 +12160,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>It ends at its start, or hangs</source>
+            <source>It counts as the reply to the only open call. One without a result fails at once.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>It is named with the last line that it printed. The turn goes ahead without its tools.</source>
+            <source>It doesn't run, and the model reads why: it calls again with less at once.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It ends at its start or later, or hangs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is named with its exit code and the last line that it printed. The turn continues.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12057,7 +12185,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>It is shown as thinking, and sent back as it came.</source>
+            <source>It is shown as thinking, and sent back as it came; nested tags count as one thought.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12073,6 +12201,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>It is written with codes such as {code}, which every tool takes too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Its first level is sent, and below that what it repeats.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12297,12 +12430,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>The turn ends at once. Other failures are tried again for ten minutes.</source>
+            <source>The turn ends at once with that reason. Choose a model that can call tools.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>The turn ends with that reason. Choose a model that can call tools.</source>
+            <source>The turn ends at once. Other failures are tried again for ten minutes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14170,6 +14303,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>The server ended in the middle of the call.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>The server ended.</source>
             <translation type="unfinished" />
         </message>
@@ -14271,6 +14409,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>this system has no keychain</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} answered with JSON that isn't a message of the protocol.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -27116,11 +27259,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>Unknown field {field}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Unpin session</source>
             <translation type="unfinished" />
@@ -27171,11 +27309,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>a number</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
             <source>a program that cargo build runs</source>
             <translation type="unfinished" />
@@ -27183,11 +27316,6 @@
         <message>
             <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
             <source>a program that pip install runs</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>a whole number</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -27284,16 +27412,6 @@
             <source>tasks that an editor runs</source>
             <translation type="unfinished" />
         </message>
-        <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>text</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>true or false</source>
-            <translation type="unfinished" />
-        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/backup.py" />
             <source>{count} of %n workspaces backed up: {size}, verified.</source>
@@ -27301,11 +27419,6 @@
                 <numerusform>{count} of %n workspace backed up: {size}, verified.</numerusform>
                 <numerusform>{count} of %n workspaces backed up: {size}, verified.</numerusform>
             </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>{field} must be {expected} (got {actual}).</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />

@@ -57,6 +57,7 @@ _CLOSED = ("Connection closed", "SSE stream ended")
 LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the same
 _MAX_DATA_CHARS = 500  # of what an error says beside its text
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
+_END_TIMEOUT_S = 5.0  # for a server that has closed its output to be gone
 _TELL_S = (
     5.0  # at most, for other calls that a lost server did not take to be told so, before the session ends
 )
@@ -137,6 +138,8 @@ class ServerActor:
         self._open_calls = 0
         self._no_call = asyncio.Event()  # set when there is none of them any more
         self._check: asyncio.Task[None] | None = None  # whether it still answers
+        self._end_reason: OptionalText = ""  # of the newest connection that ended
+        self._ended = asyncio.Event()  # set once that is known
         self._failure: ConnectionFailure | None = None
         """What went wrong with the newest message."""
         self._lacks_secret = False
@@ -155,6 +158,8 @@ class ServerActor:
             delay_s = (
                 self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1] if may_retry else None
             )
+            self._end_reason = reason
+            self._ended.set()
             self.stderr_log.note(reason)
             self._retry_requested.clear()
             self._set_status(ServerStatus("failed", reason, delay_s or 0.0, self._lacks_secret))
@@ -199,12 +204,13 @@ class ServerActor:
         """Why it can't be called now, with the last line that it printed."""
         if self.status.state in ("failed", "waiting") and self.status.reason:
             return self.status.reason
-        return self._with_last_line(_text("It is still being started."))
+        return self._end_reason or self._with_last_line(_text("It is still being started."))
 
     def _with_last_line(self, reason: TranslatableText) -> TranslatableText:
         last = "" if self.config.url else self.stderr_log.last_line
         text = join_sentences(
             reason,
+            self.stderr_log.exit_text,
             _text("Its last output: {line}", line=as_sentence(sanitize_text(last, 300))) if last else "",
         )
         sanitized = self.stderr_log.sanitize(text)
@@ -213,6 +219,7 @@ class ServerActor:
     async def _connect(self) -> TranslatableText:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
+        self._ended.clear()
         self._set_status(ServerStatus("starting"))
         self._failure, self._lacks_secret = None, False
         disconnected = self._disconnected = asyncio.Event()
@@ -432,6 +439,9 @@ class ServerActor:
         except Exception as error:
             is_answered = True  # by an error, or by its end
             is_taken = getattr(error, "code", None) != NOT_TAKEN
+            if str(error).startswith(_CLOSED):  # its last line says why
+                await asyncio.wait([ended := loop.create_task(self._ended.wait())], timeout=_END_TIMEOUT_S)
+                ended.cancel()
             raise (ToolError if is_taken else _CallNotTaken)(
                 sanitize_text(self.stderr_log.sanitize(self._call_failure(error)), 1_000),
                 f"The MCP server {self.config.name} did not carry out {tool}.",
@@ -455,7 +465,7 @@ class ServerActor:
             return " ".join(filter(None, (error_reason(error), _error_data(error))))
         if self._failure is not None and self._failure.is_taken:
             return error_reason(self._failure)
-        return "The server ended in the middle of the call."
+        return str(self._with_last_line(_text("The server ended in the middle of the call.")))
 
     async def _check_alive(self, session: ClientSession) -> None:
         """Disconnect from a server that does not answer a ping, so that it is restarted."""
@@ -482,7 +492,11 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
         args = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as error:
-        raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
+        raise ToolError(
+            "The arguments are not valid JSON, so nothing was run.",
+            f"{error}. The answer may have reached its limit of tokens.",
+            "Send one JSON object, with less in it if it was cut off.",
+        ) from None
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
     return args

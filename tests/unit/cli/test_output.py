@@ -71,7 +71,10 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("reason", "printed"),
     [
-        (SweepReason.OVERFLOW, "[cached (context was full): content of 2 messages, 4,354 tokens saved]\n"),
+        (
+            SweepReason.OVERFLOW,
+            "[cached (request was too large): content of 2 messages, 4,354 tokens saved]\n",
+        ),
         (SweepReason.COLD, ""),
     ],
 )

@@ -56,7 +56,7 @@ def lines(*events: Rewrite) -> list[str]:
         (HandoverTrigger.THRESHOLD, 0.575, "automatic at 57.5 %"),
         (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
         (HandoverTrigger.MANUAL, 0.0, "manual"),
-        (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
+        (HandoverTrigger.OVERFLOW, 0.0, "request was too large"),
     ],
 )
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
@@ -90,7 +90,7 @@ def test_sweeps_and_folds_are_described() -> None:
         Undone(2),
     ) == [
         "cached: content of 1 message, 70 tokens saved",
-        "cached (context was full): content of 1 message, 70 tokens saved",
+        "cached (request was too large): content of 1 message, 70 tokens saved",
         "noted: 4 steps, 900 tokens saved",
         "notes shortened: 4 steps, 900 tokens saved",
         "removed to fit the context window: 4 steps, 900 tokens saved",
