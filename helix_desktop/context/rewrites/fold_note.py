@@ -18,11 +18,9 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.command_lines import short_command
 from helix_desktop.context.summaries.conclusions import (
+    beginning_of,
     conclusions_in,
-    cut_between_words,
-    cut_sentence,
-    informative_sentences,
-    sentences_in,
+    informative_part,
     states_anything,
 )
 from helix_desktop.context.summaries.informative_lines import described_result, short_text
@@ -351,7 +349,9 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
             text, room = _text_of(item), min(cap, left)
             if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
                 break
-            line = _informative_part(text, room)
+            line = _part_in_note(text, room)
+            if not line:
+                continue
             is_cut = rank is conclusions and len(line) < len(text) * 3 // 4
             lines[item.seq] = f"e{item.seq}: {line}" if is_cut else line
             of_rank, left = of_rank - len(line), left - len(line)
@@ -367,17 +367,16 @@ def _text_of(item: LogItem) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
-def _informative_part(text: str, cap: int) -> str:
-    """Return the sentences of a message that state most, in their order, in one line of `cap` characters.
+def _part_in_note(text: str, cap: int) -> str:
+    """Return a message, or the sentences of it that state most, in one line of `cap` characters.
 
-    Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the beginning
-    stays.
+    Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the first ones
+    stay. All are whole; empty if none fits.
     """
     line = " ".join(text[: cap * 2].split())
     if len(line) > cap:
-        sentences = [sentence.text for sentence in informative_sentences(text, cap) or sentences_in(text)]
-        line = cut_sentence(sentences[0], cap) if len(sentences) == 1 else " ".join(sentences) or line
-    return _quote_lookalikes(cut_between_words(line, cap))
+        line = informative_part(text, cap) or beginning_of(text, cap)
+    return _quote_lookalikes(line)
 
 
 def _head_and_tail(text: str, tokens: int, cap: int) -> str:

@@ -17,7 +17,6 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import (
     cut_between_words,
-    cut_sentence,
     ends_with_announcement,
     open_points_in,
     statements_in,
@@ -34,7 +33,7 @@ LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request
 _PER_SECTION = 12  # bullets
 _FINDINGS = 6  # newest ones of the turn that runs
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
-_SENTENCE_CAP, _STATEMENT_CAP = 240, 320  # characters
+_SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
 _ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
@@ -89,14 +88,14 @@ class HistoryExtract:
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
         """Add what a message states: causes and facts, and of one that ended its turn what was done."""
-        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
+        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
         findings: list[Bullet] = []
         for sentence in statements:
             if _FRAGMENT.match(sentence.text):
                 continue
-            bullet = Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
+            bullet = Bullet(sentence.text, (seq,))
             if sentence.states_cause or (is_conclusion and not sentence.states_result):
                 details.append(bullet)
             elif is_conclusion:
@@ -105,8 +104,8 @@ class HistoryExtract:
                 findings.append(bullet)
         if is_conclusion and text.strip():
             self._open_points = [
-                Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
-                for sentence in open_points_in(text, _OF_CONCLUSION)
+                Bullet(sentence.text, (seq,))
+                for sentence in open_points_in(text, _OF_CONCLUSION, _STATEMENT_CAP)
             ]
         self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
         self._details = _with_newer(self._details, details)

@@ -138,7 +138,7 @@ class CoveredFacts:
             case AssistantSpoke(text=text, calls=calls):
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
-                    self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
+                    self._note("conclusions", statement, item.seq)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
                     self.decisions.add(item.seq)

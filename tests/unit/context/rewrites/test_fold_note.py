@@ -485,12 +485,14 @@ def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: l
     """Nothing is in it that was not said, and no line of it passes for one of the note's own."""
     text = "\n".join(texts)
     lines = condensed_agent_lines(text, 40)
-    assert len(lines) == bool(text.strip())
     plain = " ".join(text.split())
+    assert len(lines) <= 1
+    assert lines or not plain or len(plain) > 100, "a message that fits is there"
     for line in (line.removeprefix("e2: ") for line in lines):
         assert len(line) <= 40 * 3.5 + 2
         assert not line.startswith(("user:", "did:", "["))
-        assert all(word in plain for word in line.removeprefix("| ").removesuffix("…").split())
+        words = line.removeprefix("| ").replace("…", " ").split()
+        assert all(word in plain or word[:-1] in plain for word in words)
 
 
 def condensed_agent_lines(text: str, agent_tokens: int) -> list[str]:
