@@ -72,6 +72,26 @@ _NEEDS_SUBJECT = re.compile(
     r"(?:it|its|this|that|they|these|those|which|such|so|because|therefore|hence|thus|but|both|here)\b",
     re.IGNORECASE,
 )
+_OF_TOTAL = re.compile(
+    r"(?<![\w./:-])(\d[\d,]*)\s*(?:/|of|out of)\s*(?:the |all )?(\d[\d,]*)(?![\w/]|[.,:]\d)", re.IGNORECASE
+)
+_ALL_OF = re.compile(
+    r"\b(?:all|every one of the) (\d[\d,]*)\b|\b(\d[\d,]*)(?: \w+)? (?:are|were) all\b", re.IGNORECASE
+)
+_SHARE = re.compile(r"(?<![\w.])(\d[\d.]*) ?%(?=.*\b(?:done|complete|finished|through|progress|over)\b)")
+_EXPECTED = re.compile(
+    r"\bETA\b|\b(?:remaining|left|to go|so far|still running|in progress|under ?way)\b.*\d"
+    r"|\d.*\b(?:remaining|left|to go|so far|still running|in progress|under ?way)\b"
+)
+_ENDED_WORK = re.compile(
+    r"\b(?:is|are|has|have|was|were|now|it|all|run|just)\b(?: \w+)? (?:finished|completed?|done|over)\b"
+)
+_COUNT = re.compile(r"(?<![\w./#:-])\d[\d,.]*(?=(?: [a-z][\w-]*){0,2} [a-z]{3,}s\b)")
+_PROGRESS_WORD = re.compile(
+    r"(?:all|and|are|the|now|was|were|has|have|been|about|done|eta|left|remaining|finished|completed?|over|far"
+    r"|still|running|progress|min(?:ute)?s?|hours?|sec(?:ond)?s?|out|more|with|for)\Z"
+)
+_LEAST_SHAPE = 4  # words of a sentence that another one repeats with other counts
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -167,15 +187,16 @@ def ends_with_announcement(text: str) -> bool:
     return bool(found) and not found[-1].text.endswith("?") and only_announces(found[-1].text)
 
 
-def informative_part(text: str, max_chars: int) -> str:
+def informative_part(text: str, max_chars: int, left_out: Set[str] = frozenset()) -> str:
     """Return the sentences of a message that state most in `max_chars` characters, in their order.
 
     Each is whole, and has the heading above it, or the sentence that has its subject; what stands between two
-    of them and is left out is marked by an ellipsis. Empty if no one states anything, or none fits.
+    of them and is left out is marked by an ellipsis. Empty if no one states anything, or none fits. The
+    sentences `left_out` do not count.
     """
     found = sentences_in(text)
-    best = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: (-found[n].worth, n))
-    return _statement(found, _fitting(found, best, max_chars))
+    stating = (n for n in range(len(found)) if found[n].worth and found[n].text not in left_out)
+    return _statement(found, _fitting(found, sorted(stating, key=lambda n: -found[n].worth), max_chars))
 
 
 def beginning_of(text: str, max_chars: int) -> str:
@@ -241,6 +262,82 @@ def _statement(found: Sequence[Sentence], places: Set[int]) -> str:
 
 def _plain(sentence: Sentence) -> str:
     return _LISTED.sub("", sentence.text).strip("| ")
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far something is, as a sentence says: `done` of `total`, how long it takes, or that it ended.
+
+    `words` are what it is about. `shape` is the sentence without its counts, empty if it has none.
+    """
+
+    words: frozenset[str]
+    done: float = -1
+    total: float = 0
+    is_expected: bool = False
+    is_ended: bool = False
+    shape: str = ""
+
+    def is_overtaken_by(self, later: Progress) -> bool:
+        """Return True if what a later message says takes the place of this."""
+        if self.shape and self.shape == later.shape:
+            return True
+        if not (self.total or self.is_expected):
+            return False
+        if later.is_ended and not later.total:
+            return not self.words.isdisjoint(later.words)
+        if self.words and later.words and self.words.isdisjoint(later.words):
+            return False
+        if self.total:
+            return later.total == self.total and later.done >= self.done
+        return later.is_expected or bool(later.total)
+
+
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def progress_in(sentence: str) -> Progress | None:
+    """Return the progress that a sentence states; None if it states none."""
+    of_total, all_of, share = _OF_TOTAL.search(sentence), _ALL_OF.search(sentence), _SHARE.search(sentence)
+    is_expected, is_ended = bool(_EXPECTED.search(sentence)), bool(_ENDED_WORK.search(sentence))
+    shape = _COUNT.sub("#", sentence.lower())
+    has_shape = "#" in shape and len(shape.split()) >= _LEAST_SHAPE and not _NEEDS_SUBJECT.match(sentence)
+    done, total = -1.0, 0.0
+    if of_total and 0 < (whole := _value(of_total[2])) >= _value(of_total[1]):
+        done, total = _value(of_total[1]), whole
+    elif share:
+        done, total = float(share[1].rstrip(".").partition("..")[0] or 0), 100.0
+    elif all_of:
+        done = total = _value(all_of[1] or all_of[2])
+    if not (total or is_expected or is_ended or has_shape):
+        return None
+    words = frozenset(
+        word for word in re.findall(r"[^\W\d_]{3,}", sentence.lower()) if not _PROGRESS_WORD.match(word)
+    )
+    return Progress(words, done, total, is_expected, is_ended, shape if has_shape else "")
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", "") or 0)
+
+
+class LaterProgress:
+    """What later messages say of how far things are: it overtakes what earlier ones said."""
+
+    def __init__(self) -> None:
+        self._found: list[Progress] = []
+
+    def add(self, text: str) -> None:
+        """Read a message."""
+        self._found += filter(None, (progress_in(sentence.text) for sentence in sentences_in(text)))
+
+    def overtakes(self, sentence: str) -> bool:
+        """Return True if a sentence of an earlier message says how far something was that is further now."""
+        progress = progress_in(sentence) if self._found else None
+        return progress is not None and any(map(progress.is_overtaken_by, self._found))
+
+    def overtakes_all(self, statement: str) -> bool:
+        """Return True if nothing else is said in a statement of sentences, but for what announces them."""
+        parts = [part for whole in statement.split(f" {_GAP} ") for part in split_sentences(whole)]
+        stating = [part for part in parts if not part.endswith(":")]
+        return bool(stating) and bool(self._found) and all(map(self.overtakes, stating))
 
 
 def cut_between_words(text: str, max_chars: int) -> str:

@@ -16,6 +16,7 @@ from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import (
+    LaterProgress,
     cut_between_words,
     ends_with_announcement,
     open_points_in,
@@ -61,6 +62,7 @@ class HistoryExtract:
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
         self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
+        self._progress = LaterProgress()
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -87,7 +89,17 @@ class HistoryExtract:
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
+        """Add what a message states: causes and facts, and of one that ended its turn what was done.
+
+        How far something was is over once a message says how far it is.
+        """
+        self._progress.add(text)
+        later = LaterProgress()
+        later.add(text)
+        self._findings, self._details, self._results = (
+            [bullet for bullet in bullets if not later.overtakes_all(bullet.text)]
+            for bullets in (self._findings, self._details, self._results)
+        )
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
@@ -146,7 +158,12 @@ class HistoryExtract:
         }  # an old TODO is done or is asked again; the rest accumulates
         over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
         old = {
-            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
+            title: [
+                bullet
+                for bullet in bullets
+                if bullet.text not in over and not self._progress.overtakes_all(bullet.text)
+            ]
+            for title, bullets in old.items()
         }
         return tuple(
             Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))

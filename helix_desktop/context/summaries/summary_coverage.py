@@ -19,7 +19,7 @@ from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
-from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
+from helix_desktop.context.summaries.conclusions import LaterProgress, cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
 from helix_desktop.context.summaries.message_facts import (
     IN_SENTENCES,
@@ -136,6 +136,7 @@ class CoveredFacts:
                     self.user_messages.setdefault(number, set()).add(item.seq)
                 self._note_all(facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
+                self._drop_overtaken(text)
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement, item.seq)
@@ -147,6 +148,17 @@ class CoveredFacts:
                 line = output.about or last_informative_line(output.text)
                 for match in hashes_in(line):
                     self._note("hashes", match[0], item.seq, sentence_around(line, match))
+
+    def _drop_overtaken(self, text: str) -> None:
+        """Drop what the agent said of how far something was, if a message says how far it is now."""
+        later = LaterProgress()
+        later.add(text)
+        conclusions, numbers = self.facts["conclusions"], self.facts["numbers"]
+        for conclusion in [*filter(later.overtakes_all, conclusions)]:
+            del conclusions[conclusion]
+        for number in [fact for fact in numbers if later.overtakes(self.sentences.get(fact, ""))]:
+            if numbers[number] not in self.user_messages.get(plain_number(number), ()):
+                del numbers[number]
 
     def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:

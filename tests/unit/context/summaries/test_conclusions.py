@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.conclusions import (
+    LaterProgress,
     beginning_of,
     conclusions_in,
     cut_between_words,
@@ -286,3 +287,39 @@ def test_sentences_are_on_one_line_each_and_within_the_limit(parts: list[str]) -
         assert "\n" not in sentence.text
         assert sentence.text
     assert len(informative_part(message, 100)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_overtaken"),
+    [
+        ("10/240 done, ETA 25 minutes.", "35 of 240 done, ETA 20 minutes.", True),
+        ("10/240 files are migrated.", "All 240 files are migrated.", True),
+        ("10/240 files are migrated.", "The migration of the files is done.", True),
+        ("ETA 25 minutes.", "35/240 done.", True),
+        ("The import is 40 % done.", "The import is 95 % complete.", True),
+        ("About 20 minutes left for the import.", "The import has finished.", True),
+        ("All 38 tests pass.", "All 41 tests pass.", True),
+        ("35/240 done.", "10/240 done.", False),
+        ("10/240 files are migrated.", "12/240 users were invited.", False),
+        ("10/240 files are migrated.", "10/300 files are migrated.", False),
+        ("10/240 files are migrated.", "The report is done.", False),
+        ("Step 1 is done and tested.", "Step 2 is done and tested.", False),
+        ("It reads 3 files of the store.", "It reads 5 files of the store.", False),
+        ("The limit in src/a.py is 40.", "The limit in src/a.py is 50.", False),
+        ("`read_block` drops the last line.", "35/240 done.", False),
+    ],
+)
+def test_what_a_later_message_overtook(earlier: str, later: str, is_overtaken: bool) -> None:
+    """How far something was is no fact once a message says how far it is: of the same, and further."""
+    progress = LaterProgress()
+    progress.add(f"Good.\n\n{later} On it.")
+    assert progress.overtakes(earlier) is is_overtaken
+    assert progress.overtakes_all(earlier) is is_overtaken
+    assert not progress.overtakes_all(f"{earlier} `read_block` drops the last line.")
+
+
+@given(st.sampled_from(NASTY_TEXTS) | st.text(max_size=200), st.text(max_size=200))
+def test_any_text_can_say_how_far_things_are(text: str, other: str) -> None:
+    progress = LaterProgress()
+    progress.add(f"{text}. 1{text} of 2{other} done.")
+    assert progress.overtakes(other) in (True, False)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold_note import note_lines
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
@@ -15,7 +16,8 @@ from helix_desktop.context.summaries.summary_coverage import (
     check_summary_coverage,
     covered_facts,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import QuestionReply
@@ -423,3 +425,20 @@ def test_a_file_whose_name_begins_with_a_dot_is_named() -> None:
     for text, named in (("- .gitignore, then `.env` [e1]", 2), ("- a.gitignore and .environment [e1]", 0)):
         found = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
         assert (found["files"].named, found["files"].total) == (named, 2)
+
+
+def test_progress_that_was_overtaken_is_no_fact_any_more() -> None:
+    """How far something was need not be named: neither what the agent concluded, nor its numbers."""
+    events: tuple[UserSpoke | AssistantSpoke, ...] = (
+        UserSpoke("Import all 240 files, at 5 GB in all. We were at 3/240 files.", 9),
+        AssistantSpoke("10/240 files are imported, in 12 seconds each.", "m", 9),
+        UserSpoke("And now?", 2),
+        AssistantSpoke("35/240 files are imported, in 11 seconds each.", "m", 9),
+    )
+    items = [
+        *Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)).messages.items
+    ]
+    facts = covered_facts(items)
+    assert [*facts.of_kind("conclusions")] == ["35/240 files are imported, in 11 seconds each."]
+    assert "12 seconds" not in facts.of_kind("numbers")
+    assert {"5 GB", "11 seconds"} <= facts.of_kind("numbers").keys()
