@@ -31,7 +31,6 @@ from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command_use import is_test_command
-from helix_desktop.domain.question import decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
@@ -235,10 +234,7 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
 
 def _reply_line(output: ToolAnswered, decision: str) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
-    question = ellipsize(output.target, _TARGET_CAP)
-    if output.reply is not None:
-        decision = decision_text(question, output.reply)
-    return f"user: {decision or f'{question} – skipped'}"
+    return f"user: {decision or f'{ellipsize(output.target, _TARGET_CAP)} – skipped'}"
 
 
 def _call_lines(calls: Sequence[_Call]) -> list[str]:

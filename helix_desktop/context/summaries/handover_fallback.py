@@ -23,7 +23,7 @@ from helix_desktop.context.summaries.conclusions import (
     statements_in,
 )
 from helix_desktop.context.summaries.newest_runs import newest_runs
-from helix_desktop.context.summaries.user_rules import preferences_in
+from helix_desktop.context.summaries.user_rules import DECISION_CHARS, preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
@@ -72,10 +72,10 @@ class HistoryExtract:
                 self._last_request, self._is_answered = (item.seq, words), False
                 self._first_request = self._first_request or self._last_request
                 for preference in preferences_in(words):
-                    self._add_preference(item.seq, preference)
+                    self._add_preference(item.seq, preference, _SENTENCE_CAP)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
-                    self._add_preference(item.seq, decision)
+                    self._add_preference(item.seq, decision, DECISION_CHARS)
             case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
                 self._todo = self._earlier_todo  # the tool refused the list
             case AssistantSpoke(text=text, calls=calls):
@@ -123,8 +123,8 @@ class HistoryExtract:
         self._details = _with_newer(self._details, details)
         self._results = _with_newer(self._results, results)
 
-    def _add_preference(self, seq: int, text: str) -> None:
-        bullet = Bullet(_sentence(text), (seq,))
+    def _add_preference(self, seq: int, text: str, max_chars: int) -> None:
+        bullet = Bullet(cut_between_words(" ".join(text.split()), max_chars), (seq,))
         others = [other for other in self._preferences if other.text != bullet.text]
         self._preferences = _newest([*others, bullet])
 
@@ -260,7 +260,7 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
 
 
 def _commits(ledger: Ledger) -> list[Bullet]:
-    newest = ledger.git.newest_first[:_COMMITS]
+    newest = [*filter(None, [ledger.working_tree]), *ledger.git.newest_first[:_COMMITS]]
     return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
 
 

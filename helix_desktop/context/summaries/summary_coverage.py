@@ -32,7 +32,7 @@ from helix_desktop.context.summaries.message_facts import (
     plain_number,
     sentence_around,
 )
-from helix_desktop.context.summaries.user_rules import RULE_CHARS
+from helix_desktop.context.summaries.user_rules import DECISION_CHARS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
@@ -123,7 +123,7 @@ class CoveredFacts:
         self._fills_ledger = ledger is None
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
         self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
-        self.decisions: set[int] = set()  # the events with the user's replies to questions
+        self.replies: dict[int, str] = {}  # the user's replies to questions, by their events
         self.user_messages: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
@@ -142,8 +142,8 @@ class CoveredFacts:
                     self._note("conclusions", statement, item.seq)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
-                    self.decisions.add(item.seq)
-                    self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
+                    self.replies[item.seq] = decision.rpartition(" – ")[2]
+                    self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
                 for match in hashes_in(line):
@@ -227,7 +227,7 @@ def check_summary_coverage(
             Bullet(fact, (seq,))
             for fact, seq in of_kind.items()
             if not summary_names.names(kind, fact, seq)
-            and not (seq in facts.decisions and summary_names.cites(seq))
+            and not (seq in facts.replies and summary_names.says_reply(facts.replies[seq], seq))
         ]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
@@ -331,7 +331,7 @@ def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mappin
 def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
     """Yield the facts that fit, shortened to one line."""
     for fact in facts:
-        line = " ".join(fact.text.split())[:_CONCLUSION_CHARS]
+        line = " ".join(fact.text.split())[:DECISION_CHARS]
         max_chars -= len(line) + 10
         if max_chars < 0:
             return
@@ -374,9 +374,19 @@ class _NamedIn:
             case "conclusions":
                 return self._has_conclusion(fact, seq)
 
-    def cites(self, seq: int) -> bool:
-        """Return True if a line names an event as its source."""
-        return f"e{seq}" in self._by_source
+    def says_reply(self, reply: str, seq: int) -> bool:
+        """Return True if the lines that cite an event can say what the user replied there, in any words.
+
+        They have the names and numbers of the reply, and deny something if it does.
+        """
+        citing = self._by_source.get(f"e{seq}", ())
+        names_there = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
+        negates = bool(_NEGATION.search(reply))
+        return (
+            bool(citing)
+            and _names_and_figures(reply) <= names_there
+            and negates == any(self._lines[place][1] for place in citing)
+        )
 
     def _has_file_name(self, path: str) -> bool:
         """Return True if the text has a file's name that is no identifier: with a space, or `.gitignore`."""
