@@ -86,13 +86,17 @@ class ModelCatalog:
         """Return the vendor whose keys begin like this one; None if that can't be told."""
         return next((vendor for vendor in self.vendors if key.startswith(vendor.key_begins)), None)
 
+    def is_on_this_computer(self, base_url: str) -> bool:
+        """Return True for the address of a server on this computer."""
+        host = _host(base_url)
+        return host == "localhost" or host.startswith("127.") or host == "::1"
+
     def spec_for(self, base_url: str, model: str) -> SourcedSpec | None:
         """Return the published figures of a model at a server; None if there are none.
 
         A local server decides itself with which window it runs an open model, so these are not looked up.
         """
-        host = _host(base_url)
-        is_local = host == "localhost" or host.startswith("127.") or host == "::1"
+        host, is_local = _host(base_url), self.is_on_this_computer(base_url)
         for name in _name_variants(model):
             for vendor, entries in self._ranked(host):
                 entry = entries.get(name)

@@ -16,6 +16,7 @@ FilledRole = Literal["fast", "long"]
 FILLED_ROLES: tuple[FilledRole, ...] = ("fast", "long")
 _MIN_WINDOW = 32_000  # tokens of a model that reads large outputs
 _SMALL = re.compile(r"(?:^|[-_.])(?:flash|mini|lite|small|nano|instant)(?:[-_.]|$)")
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)  # billions of weights, in a name
 _LARGER = 1.25  # a long window is worth a role of its own from so many times the main model's on
 
 
@@ -82,6 +83,24 @@ def with_loaded_fast_model(settings: Settings, provider: Provider, loaded: Seque
         return settings
     roles = tuple(dict.fromkeys((*settings.catalog_roles, "fast")))
     return msgspec.structs.replace(settings, fast=f"{provider.name}/{others[0]}", catalog_roles=roles)
+
+
+def unloaded_fast_model(settings: Settings, catalog: ModelCatalog) -> tuple[str, str] | None:
+    """Return the main model of a server on this computer, and the label of one to load beside it as fast one.
+
+    The label is the smallest by its name, empty if no other model is named by its size. None where the fast
+    role is not open, or the server is none of this computer.
+    """
+    if not settings.model or not is_open(settings, "fast"):
+        return None
+    provider, main = settings.find_model(settings.model, catalog)
+    if not catalog.is_on_this_computer(provider.base_url):
+        return None
+    sizes = {entry.name: float(found[1]) for entry in provider.models if (found := _SIZE.search(entry.name))}
+    own_size = sizes.pop(main.name, None)
+    smaller = [name for name, size in sizes.items() if own_size is None or size < own_size]
+    best = min(smaller, key=lambda name: sizes[name], default="")
+    return main.name, f"{provider.name}/{best}" if best else ""
 
 
 def with_user_role(settings: Settings, role: str, label: str) -> Settings:

@@ -16,6 +16,7 @@ import msgspec
 
 MAX_IDENTIFIED_CHARS = 256 * 1024  # of one text: reading names takes about 0.1 µs a character
 MAX_LENGTH = 160  # characters; what is longer is data
+_LEAST_PART = 2  # characters of the longest part of a path: not of `/g`, which ends a pattern
 _MAX_ROW = 1_000  # characters of a row of a search without a space
 _RUN = re.compile(r"(?<![\w./@~+#:-])[\w./@~+#:-]{3,}+(?!…)")  # what an ellipsis cuts is the name of nothing
 _SUFFIX = (
@@ -37,23 +38,38 @@ _SYMBOL = re.compile(
 )
 _TIME = re.compile(r"\d+[TZ]\d*Z?")  # between the signs of a date and its time, as in logs
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
-_NUMBER = re.compile(r"#\d{1,7}")
+_NUMBER = re.compile(r"#\d{1,7}(?!\w)")
+_TERMINAL_ESCAPE = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
+_QUOTED_ESCAPE = re.compile(
+    r"\\(?:(?:x1[bB]|033|e|u001[bB])\[[\d;?]*[A-Za-z]|[nrt](?=[A-Z\\/])"
+    r"|(?<![\w:.\\]\\)[nrt](?=\w)|[bBsSdDwW](?=[+*?/)\]|\\]))"
+)
 _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
 
 
 def identifiers_in(text: str) -> tuple[str, ...]:
     """Return the identifiers of a text, each once, in the order of their first occurrence."""
-    runs = dict.fromkeys(_RUN.findall(text))
+    runs = dict.fromkeys(_RUN.findall(without_escapes(text)))
     return tuple(dict.fromkeys(chain.from_iterable(map(_identifiers_of_run, runs))))
 
 
 def count_identifiers(text: str) -> Counter[str]:
     """Return how often each identifier occurs in a text, in the order of their first occurrence."""
     counts: Counter[str] = Counter()
-    for run, count in Counter(_RUN.findall(text)).items():
+    for run, count in Counter(_RUN.findall(without_escapes(text))).items():
         for identifier in _identifiers_of_run(run):
             counts[identifier] += count
     return counts
+
+
+def without_escapes(text: str) -> str:
+    """Return a text without escape sequences: their last letter would be the first of the next word.
+
+    Those of terminals, and in code those of line ends; a backslash in a path stays.
+    """
+    if "\x1b" in text:
+        text = _TERMINAL_ESCAPE.sub(" ", text)
+    return _QUOTED_ESCAPE.sub(" ", text) if "\\" in text else text
 
 
 def names_in_line(line: str) -> list[str]:
@@ -112,6 +128,8 @@ def _is_identifier(word: str) -> bool:
 def _is_path(path: str) -> bool:
     """Return True if it has a part that looks like the name of a folder or a file."""
     parts = [part for part in path.split("/") if part]
+    if path.startswith("//") or max(map(len, parts), default=0) < _LEAST_PART:
+        return False
     if not parts or not any(any(char.isalpha() for char in part) for part in parts):
         return False
     return path.startswith(("/", "~", "./", "../")) or len(parts) > 1

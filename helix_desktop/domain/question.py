@@ -9,6 +9,7 @@ from helix_desktop.domain.messages import ToolCall
 ASK_USER = "ask_user"
 """The name of the tool that asks the user."""
 MAX_OPTIONS = 4
+_QUESTION_CHARS = 160  # of a question beside its reply
 SKIPPED = "The user skipped this question: decide yourself and say what you decided, or go on without it."
 NO_USER = "No user is there to answer. Decide yourself, and say in your answer what you decided and why."
 UNANSWERED = "The turn ended before the user answered this question."
@@ -82,8 +83,19 @@ def reply_text(reply: QuestionReply) -> str:
 
 
 def decision_text(question: str, reply: QuestionReply) -> str:
-    """Return question and reply on one line, for notes and summaries; empty if it was skipped."""
-    return "" if reply.is_skip else " ".join(f"{question} – {reply.words}".split())
+    """Return question and reply on one line, for notes and summaries; empty if it was skipped.
+
+    The reply is whole; of a long question the end stands, which asks.
+    """
+    return "" if reply.is_skip else answered_text(question, reply.words)
+
+
+def answered_text(question: str, reply: str) -> str:
+    """Return a question, of a long one the end, and what was replied on one line."""
+    plain = " ".join(question.split())
+    if len(plain) > _QUESTION_CHARS:
+        plain = f"…{plain[-_QUESTION_CHARS:].partition(' ')[2] or plain[-_QUESTION_CHARS:]}"
+    return f"{plain} – {' '.join(reply.split())}"
 
 
 def late_reply_text(question: Question, reply: QuestionReply) -> str:

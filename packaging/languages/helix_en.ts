@@ -19734,6 +19734,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Not chosen by Helix: another model would unload {main}. Keep a small one loaded with it, then choose it here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
+            <source>Not chosen by Helix: another model would unload {main}. Keep {model} loaded with it, then choose it here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <source>Not needed</source>
             <translation type="unfinished" />

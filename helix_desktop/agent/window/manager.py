@@ -99,15 +99,16 @@ class ContextManager:
         """Make room after the provider rejected a request as too large; return the events for that alone.
 
         None if the window did not shrink. The window size it reports is used, in its own tokens: it may be
-        far smaller than the configured one. Without one, the share is freed that the policy says.
+        far smaller than the configured one. Where it does not report both its window and its count of the
+        request, the share is freed that the policy says: by how much the request was too large is not known.
         """
         policy, transcript = self._runtime.policy, self._runtime.transcript
         if not policy.enabled:
             return None
         gauge = self.rewriter.gauge()
-        limit = int(policy.panic_to * min(gauge.used, gauge.window))
-        if rejection.window_size:
-            token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
+        limit = int(policy.panic_to * min(gauge.used, rejection.window_size or gauge.window))
+        if rejection.window_size and rejection.request_tokens:
+            token_ratio = gauge.used / rejection.request_tokens
             answer_share = max(_MARGIN, gauge.reserve / gauge.window)
             limit = int(min(gauge.used, rejection.window_size * token_ratio) * (1 - answer_share))
         first = await self._make_room(limit, limit)

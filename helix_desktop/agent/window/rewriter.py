@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -29,6 +30,7 @@ from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
@@ -36,7 +38,7 @@ from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.todo import TodoList
 
 _READ_TOGETHER = 4  # messages whose parts one task counts
-_State = tuple[int, ContextPolicy, PromptFrame]
+_State = tuple[int, ContextPolicy, PromptFrame, tuple[StandingText, ...] | None]
 
 
 class WindowRewriter:
@@ -91,7 +93,8 @@ class WindowRewriter:
     def gauge(self) -> UsageGauge:
         """Return the usage of the next request, without making it: most work that may be due asks no more."""
         transcript, (policy, frame, _) = self._runtime.transcript, self._runtime.settings()
-        state = (transcript.last_seq, policy, frame)
+        planned = None if transcript.opening_seq else transcript.opening  # it changes without an event
+        state = (transcript.last_seq, policy, frame, planned)
         if self._gauge is None or self._measured_for is None or not _is_same(self._measured_for, state):
             self._measured_for, self._window = state, None
             self._gauge = measure_next_request(transcript, policy, frame)
@@ -410,4 +413,4 @@ def _placement_threshold(policy: ContextPolicy) -> float:
 
 
 def _is_same(left: _State, right: _State) -> bool:
-    return left[0] == right[0] and left[1] is right[1] and left[2] is right[2]
+    return left[0] == right[0] and all(map(operator.is_, left[1:], right[1:]))

@@ -15,10 +15,8 @@ _FIRST_DIGITS = 8  # of a UUID, before its first hyphen: patterns that begin wit
 _UUID = re.compile(r"-(?<=[0-9a-f]{8}-)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])")
 _BLOBS = re.compile(r"^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})", re.MULTILINE)  # of a file in a diff
 _FIELD = re.compile(r"=([0-9a-f]{12,})(?![\w-])")
-_MAX_ALIKE = 8  # names that differ in numbers only: more are one series
+MAX_ALIKE = 8  # names that differ in numbers only: more are one series
 _DIGITS = re.compile(r"\d+")
-_TERMINAL_ESCAPE = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
-_QUOTED_ESCAPE = re.compile(r"\\(?:(?:x1b|033|e)\[[\d;?]*[A-Za-z]|[nrt](?=[A-Z\\]))")
 _FRAGMENT = re.compile(r"(?=\w*[A-Z])\d\w*")  # a number with a letter, as in an address or a serial number
 _OPENING = "[Names in the part not shown: "
 
@@ -29,10 +27,10 @@ def insert_names(preview: str, text: str, max_tokens: int) -> str:
     As recorded agents go on, these lines hold 80 % of the names that their next 20 calls take from a large
     output; head and tail alone hold 21 %.
     """
-    visible = count_identifiers(_without_escapes(preview))
+    visible = count_identifiers(preview)
     chars_left = max_tokens * _CHARS_PER_TOKEN - len(_OPENING)
     names: list[str] = []
-    part = _without_escapes(text[:MAX_IDENTIFIED_CHARS])
+    part = text[:MAX_IDENTIFIED_CHARS]
     counts = count_identifiers(part)
     for single in _single_ids(part):
         if counts[single] == 1:
@@ -57,17 +55,11 @@ def names_in_output(text: str, max_names: int) -> tuple[str, ...]:
 
     Without ids that occur once.
     """
-    part = _without_escapes(text[:MAX_IDENTIFIED_CHARS])
+    part = text[:MAX_IDENTIFIED_CHARS]
     if not (singles := _single_ids(part)):
         return identifiers_in(part)[:max_names]
     counts = count_identifiers(part)
     return tuple(islice((name for name in counts if counts[name] > 1 or name not in singles), max_names))
-
-
-def _without_escapes(text: str) -> str:
-    """Return a text without escape sequences: their last letter would be the first of the next word."""
-    text = _TERMINAL_ESCAPE.sub(" ", text)
-    return _QUOTED_ESCAPE.sub(" ", text)
 
 
 def _with_series(counts: Counter[str], visible: Counter[str]) -> Counter[str]:
@@ -82,7 +74,7 @@ def _with_series(counts: Counter[str], visible: Counter[str]) -> Counter[str]:
     shown_shapes = {_DIGITS.sub("#", name) for name in visible}
     result: Counter[str] = Counter()
     for shape, names in series.items():
-        if len(names) <= _MAX_ALIKE:
+        if len(names) <= MAX_ALIKE:
             result.update({name: counts[name] for name in names})
         elif shape not in shown_shapes:
             result[f"{names[0]} [{len(names)} like this]"] = sum(counts[name] for name in names)

@@ -17,10 +17,21 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.message_counts import MessageCounts
-from helix_desktop.domain.question import decision_text
+from helix_desktop.domain.question import answered_text, decision_text
 
 _ASKING_TOOLS = frozenset(
-    ("askuserquestion", "askuser", "askfollowupquestion", "askquestion", "requestuserinput", "elicit")
+    (
+        *("askuserquestion", "askuser", "askfollowupquestion", "askquestion", "askhuman", "question"),
+        *(
+            "requestuserinput",
+            "requestinput",
+            "getuserinput",
+            "userinput",
+            "humaninput",
+            "promptuser",
+            "elicit",
+        ),
+    )
 )
 """Names of tools that ask the user, without `_` and in lower case: of this agent, and of recorded ones."""
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)+)"\s*=\s*"((?:[^"\\]|\\.)+)"')
@@ -85,8 +96,8 @@ def user_decision(output: ToolAnswered) -> str | None:
         return None
     pairs = _PAIR.findall(output.text)
     if pairs:
-        return " ".join("; ".join(f"{question} – {reply}" for question, reply in pairs).split())
-    return " ".join(f"{output.target} – {output.text[:_MAX_CHARS]}".split())
+        return "; ".join(answered_text(question, reply) for question, reply in pairs)
+    return answered_text(output.target, output.text[:_MAX_CHARS])
 
 
 def _with_message(counts: MessageCounts, event: MessageEvent) -> MessageCounts:

@@ -18,10 +18,10 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.command_lines import short_command
 from helix_desktop.context.summaries.conclusions import (
+    LaterProgress,
+    beginning_of,
     conclusions_in,
-    cut_between_words,
-    cut_sentence,
-    informative_sentences,
+    informative_part,
     sentences_in,
     states_anything,
 )
@@ -31,7 +31,6 @@ from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command_use import is_test_command
-from helix_desktop.domain.question import decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
@@ -235,10 +234,7 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
 
 def _reply_line(output: ToolAnswered, decision: str) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
-    question = ellipsize(output.target, _TARGET_CAP)
-    if output.reply is not None:
-        decision = decision_text(question, output.reply)
-    return f"user: {decision or f'{question} – skipped'}"
+    return f"user: {decision or f'{ellipsize(output.target, _TARGET_CAP)} – skipped'}"
 
 
 def _call_lines(calls: Sequence[_Call]) -> list[str]:
@@ -328,6 +324,8 @@ def _quote_result(result: str) -> str:
 def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
     """Return what a condensed note says of the agent's messages, by their seqs.
 
+    What a later one overtook is left out: `10/240 done`, how long it would take.
+
     Together they take the characters of an even share for each message, the newest first. Of these most go
     to the conclusions of finished turns; then what was said between calls in a turn without one has its
     share, and what is left goes to the other words between calls. What only announces the next call is left
@@ -343,6 +341,7 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
     stating = between[:_NEWEST_PLANS] + list(filter(_states_anything, between[_NEWEST_PLANS:]))
     of_open_turns = [item for item in stating if item.turn not in turns]
     others = [item for item in stating if item.turn in turns and _states_anything(item)]
+    overtaken = _overtaken({item.seq: item for item in (*newest, *conclusions)}.values())
     lines: dict[int, str] = {}
     for rank, (share, least, most) in zip((conclusions, of_open_turns, others), _RANKS, strict=True):
         of_rank = int(left * share)
@@ -351,11 +350,26 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
             text, room = _text_of(item), min(cap, left)
             if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
                 break
-            line = _informative_part(text, room)
+            line = _part_in_note(text, room, overtaken.get(item.seq, frozenset()))
+            if not line:
+                continue
             is_cut = rank is conclusions and len(line) < len(text) * 3 // 4
             lines[item.seq] = f"e{item.seq}: {line}" if is_cut else line
             of_rank, left = of_rank - len(line), left - len(line)
     return lines
+
+
+def _overtaken(items: Iterable[LogItem]) -> dict[int, frozenset[str]]:
+    """Return the sentences of messages that say how far something was, where a later one says it again."""
+    found: dict[int, frozenset[str]] = {}
+    later = LaterProgress()
+    for item in sorted(items, key=lambda item: -item.seq):
+        text = _text_of(item)
+        sentences = (sentence.text for sentence in sentences_in(text))
+        if of_item := frozenset(filter(later.overtakes, sentences)):
+            found[item.seq] = of_item
+        later.add(text)
+    return found
 
 
 def _states_anything(item: LogItem) -> bool:
@@ -367,17 +381,16 @@ def _text_of(item: LogItem) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
-def _informative_part(text: str, cap: int) -> str:
-    """Return the sentences of a message that state most, in their order, in one line of `cap` characters.
+def _part_in_note(text: str, cap: int, left_out: frozenset[str]) -> str:
+    """Return a message, or the sentences of it that state most, in one line of `cap` characters.
 
-    Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the beginning
-    stays.
+    Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the first ones
+    stay. All are whole; empty if none fits, or if nothing else is said than what is `left_out`.
     """
     line = " ".join(text[: cap * 2].split())
-    if len(line) > cap:
-        sentences = [sentence.text for sentence in informative_sentences(text, cap) or sentences_in(text)]
-        line = cut_sentence(sentences[0], cap) if len(sentences) == 1 else " ".join(sentences) or line
-    return _quote_lookalikes(cut_between_words(line, cap))
+    if len(line) > cap or left_out:
+        line = informative_part(text, cap, left_out) or ("" if left_out else beginning_of(text, cap))
+    return _quote_lookalikes(line)
 
 
 def _head_and_tail(text: str, tokens: int, cap: int) -> str:

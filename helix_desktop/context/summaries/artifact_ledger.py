@@ -30,6 +30,7 @@ from helix_desktop.context.summaries.ledger_entries import (
     LedgerFile,
     LedgerFileState,
     StoredContent,
+    WorkingTree,
 )
 from helix_desktop.context.summaries.touched_files import (
     UNKNOWN_CALL,
@@ -113,7 +114,7 @@ class Ledger(msgspec.Struct):
         elif output.target and kind in FLAGS and not is_task_tool(output.name):
             call = self._call_of(output) if kind in _WITH_CONTENT else UNKNOWN_CALL
             is_part = kind == "read" and returned_part(output, call)
-            missing = lookup_failure(output, kind) if kind in _LOOKUPS else None
+            missing = lookup_failure(output, kind, call) if kind in _LOOKUPS else None
             for path in target_paths(output.target, kind):
                 if missing is None:
                     self._add_use(path, kind, output, seq, call, is_part)
@@ -221,7 +222,7 @@ class Ledger(msgspec.Struct):
         runs = _with_others([*reversed(self.commands.values())])
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
         return {
-            "commits": self.git.newest_first,
+            "commits": [*filter(None, [self.working_tree]), *self.git.newest_first],
             "changed": [use for use in files if use.has_changes],
             "deleted": [use for use in files if use.state == "deleted"],
             "attached": [*reversed(self.attached.values())],
@@ -229,6 +230,15 @@ class Ledger(msgspec.Struct):
             "commands": [run for run in runs if run.ok],
             "read": [use for use in files if not use.state and not use.has_changes],
         }
+
+    @property
+    def working_tree(self) -> WorkingTree | None:
+        """Return what git said last of the files that are not committed; None if a commit came since."""
+        tree = self.git.working_tree
+        if tree is None or self.git.last_commit_seq > tree.seq:
+            return None
+        is_older = any(use.seq > tree.seq and (use.has_changes or use.state) for use in self.files.values())
+        return msgspec.structs.replace(tree, is_older=is_older)
 
     def text(self, cap: int) -> str:
         """Return the ledger in about `cap` tokens at most.

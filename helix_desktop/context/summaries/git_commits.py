@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from helix_desktop.context.summaries.ledger_entries import GitCommit, PullRequest
+from helix_desktop.context.summaries.ledger_entries import GitCommit, PullRequest, WorkingTree
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.text_format import ellipsize, one_line
 
@@ -27,6 +27,16 @@ _COMMANDED = re.compile(
 _LOGGED = re.compile(r"^([0-9a-f]{7,40}) (?:\((?:HEAD -> )?([^),\n]*)[^)\n]*\) )?(\S.*)$", re.MULTILINE)
 """A line of `git log --oneline`, with or without branches."""
 
+_STATUS = re.compile(r"\bgit\b[^|;&\n]* status\b")
+_COMMITS = re.compile(r"\bgit\b[^|;&\n]* commit\b")
+_LONG_STATUS = re.compile(r"^(?:On branch |HEAD detached |nothing to commit)", re.MULTILINE)
+_CLEAN = "working tree clean"
+_CHANGED_LONG = re.compile(r"^\t(?:modified|new file|deleted|renamed|both \w+):\s+(\S.*)$", re.MULTILINE)
+_CHANGED_SHORT = re.compile(r"^(?=[ MADRCUT]{2} )(?! {2} )[ MADRCUT]{2} (\S.*)$", re.MULTILINE)
+_UNTRACKED_HEADING = "Untracked files:"
+_UNTRACKED_LONG = re.compile(r"^\t(?![a-z ]+:\s)(\S.*)$", re.MULTILINE)
+_UNTRACKED_SHORT = re.compile(r"^\?\? (\S.*)$", re.MULTILINE)
+
 
 class GitCommits(msgspec.Struct):
     """Commits by their hash and pull requests by their address, each newest last."""
@@ -34,10 +44,12 @@ class GitCommits(msgspec.Struct):
     commits: dict[str, GitCommit] = {}
     requests: dict[str, PullRequest] = {}
     unnamed: dict[str, int] = {}  # messages of commits whose hash is not known yet, each with its event
+    working_tree: WorkingTree | None = None
 
     def add(self, output: ToolAnswered, seq: int) -> None:
         """Read what a command printed."""
         if "git" in output.target and not _has(_NEW_REPOSITORY, "Initialized", output.text):
+            self._add_status(output, seq)
             self._add_commits(output, seq)
             self._add_from_log(output.text)
             self._add_pushes(output.text)
@@ -56,6 +68,21 @@ class GitCommits(msgspec.Struct):
             title = ellipsize(one_line(subject), _SUBJECT_CHARS)
             self.commits[digest] = GitCommit(digest, branch, title, seq)
 
+    def _add_status(self, output: ToolAnswered, seq: int) -> None:
+        """Read which files are not committed, from `git status` in its long or its short form."""
+        asked = _STATUS.search(output.target)
+        if asked is None or not output.ok or _COMMITS.search(output.target, asked.end()):
+            return
+        text = output.text
+        is_long = _LONG_STATUS.search(text) is not None
+        changed = _CHANGED_LONG.findall(text) if is_long else _CHANGED_SHORT.findall(text)
+        listed = text.partition(_UNTRACKED_HEADING)[2] if is_long else text
+        untracked = (_UNTRACKED_LONG if is_long else _UNTRACKED_SHORT).findall(listed)
+        if changed or untracked or _CLEAN in text:
+            self.working_tree = WorkingTree(
+                seq, tuple(dict.fromkeys(changed)), tuple(dict.fromkeys(untracked))
+            )
+
     def _add_from_log(self, text: str) -> None:
         """Find the hashes of commits that printed none, where a log names them by their message."""
         for digest, branch, subject in _LOGGED.findall(text) if self.unnamed else ():
@@ -71,6 +98,11 @@ class GitCommits(msgspec.Struct):
         for commit in self.commits.values() if branches else ():
             if commit.branch in branches:
                 self.commits[commit.digest] = msgspec.structs.replace(commit, is_pushed=True)
+
+    @property
+    def last_commit_seq(self) -> int:
+        """Return the event of the newest commit, 0 if there is none."""
+        return max((*(commit.seq for commit in self.commits.values()), *self.unnamed.values()), default=0)
 
     @property
     def newest_first(self) -> list[GitCommit | PullRequest]:

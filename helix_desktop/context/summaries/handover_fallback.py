@@ -16,14 +16,14 @@ from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import (
+    LaterProgress,
     cut_between_words,
-    cut_sentence,
     ends_with_announcement,
     open_points_in,
     statements_in,
 )
 from helix_desktop.context.summaries.newest_runs import newest_runs
-from helix_desktop.context.summaries.user_rules import preferences_in
+from helix_desktop.context.summaries.user_rules import DECISION_CHARS, preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
@@ -34,7 +34,7 @@ LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request
 _PER_SECTION = 12  # bullets
 _FINDINGS = 6  # newest ones of the turn that runs
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
-_SENTENCE_CAP, _STATEMENT_CAP = 240, 320  # characters
+_SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
 _ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
@@ -62,6 +62,7 @@ class HistoryExtract:
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
         self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
+        self._progress = LaterProgress()
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -71,10 +72,10 @@ class HistoryExtract:
                 self._last_request, self._is_answered = (item.seq, words), False
                 self._first_request = self._first_request or self._last_request
                 for preference in preferences_in(words):
-                    self._add_preference(item.seq, preference)
+                    self._add_preference(item.seq, preference, _SENTENCE_CAP)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
-                    self._add_preference(item.seq, decision)
+                    self._add_preference(item.seq, decision, DECISION_CHARS)
             case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
                 self._todo = self._earlier_todo  # the tool refused the list
             case AssistantSpoke(text=text, calls=calls):
@@ -88,15 +89,25 @@ class HistoryExtract:
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
-        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
+        """Add what a message states: causes and facts, and of one that ended its turn what was done.
+
+        How far something was is over once a message says how far it is.
+        """
+        self._progress.add(text)
+        later = LaterProgress()
+        later.add(text)
+        self._findings, self._details, self._results = (
+            [bullet for bullet in bullets if not later.overtakes_all(bullet.text)]
+            for bullets in (self._findings, self._details, self._results)
+        )
+        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
         findings: list[Bullet] = []
         for sentence in statements:
             if _FRAGMENT.match(sentence.text):
                 continue
-            bullet = Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
+            bullet = Bullet(sentence.text, (seq,))
             if sentence.states_cause or (is_conclusion and not sentence.states_result):
                 details.append(bullet)
             elif is_conclusion:
@@ -105,15 +116,15 @@ class HistoryExtract:
                 findings.append(bullet)
         if is_conclusion and text.strip():
             self._open_points = [
-                Bullet(cut_sentence(sentence.text, _STATEMENT_CAP), (seq,))
-                for sentence in open_points_in(text, _OF_CONCLUSION)
+                Bullet(sentence.text, (seq,))
+                for sentence in open_points_in(text, _OF_CONCLUSION, _STATEMENT_CAP)
             ]
         self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
         self._details = _with_newer(self._details, details)
         self._results = _with_newer(self._results, results)
 
-    def _add_preference(self, seq: int, text: str) -> None:
-        bullet = Bullet(_sentence(text), (seq,))
+    def _add_preference(self, seq: int, text: str, max_chars: int) -> None:
+        bullet = Bullet(cut_between_words(" ".join(text.split()), max_chars), (seq,))
         others = [other for other in self._preferences if other.text != bullet.text]
         self._preferences = _newest([*others, bullet])
 
@@ -147,7 +158,12 @@ class HistoryExtract:
         }  # an old TODO is done or is asked again; the rest accumulates
         over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
         old = {
-            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
+            title: [
+                bullet
+                for bullet in bullets
+                if bullet.text not in over and not self._progress.overtakes_all(bullet.text)
+            ]
+            for title, bullets in old.items()
         }
         return tuple(
             Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))
@@ -244,7 +260,7 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
 
 
 def _commits(ledger: Ledger) -> list[Bullet]:
-    newest = ledger.git.newest_first[:_COMMITS]
+    newest = [*filter(None, [ledger.working_tree]), *ledger.git.newest_first[:_COMMITS]]
     return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
 
 

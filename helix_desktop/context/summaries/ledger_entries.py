@@ -18,6 +18,7 @@ COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
 NOTHING = digest_of(b"")
 _RESULT_CHARS = 120
+_NAMED_PATHS = 4  # of a working tree
 WITHOUT_CONTENT: tuple[StoredContent, ...] = ("no match", "failed")
 LedgerFileState = Literal["", "generated", "deleted"]
 StoredContent = Literal["newest", "before edits", "part", "part before edits", "no match", "failed"]
@@ -188,6 +189,40 @@ class PullRequest(msgspec.Struct, frozen=True):
         return f"Opened pull request {self.address}"
 
 
+class WorkingTree(msgspec.Struct, frozen=True):
+    """What `git status` said: the files that are changed or not tracked, and not committed.
+
+    `is_older` is True if files were changed since.
+    """
+
+    seq: int
+    changed: tuple[str, ...] = ()
+    untracked: tuple[str, ...] = ()
+    is_older: bool = False
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        return f"git status e{self.seq}: {self._details}"
+
+    @property
+    def text(self) -> str:
+        """Return it as a sentence."""
+        return f"Working tree as of `git status`: {self._details}"
+
+    @property
+    def _details(self) -> str:
+        kinds = (("changed", self.changed), ("not tracked", self.untracked))
+        files = "; ".join(f"{kind}: {_first_names(paths)}" for kind, paths in kinds if paths)
+        since = " (files were changed since)" if self.is_older else ""
+        return f"{f'not committed, {files}' if files else 'all is committed'}{since}"
+
+
+def _first_names(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - _NAMED_PATHS} more" if len(paths) > _NAMED_PATHS else ""
+    return ", ".join(map(one_line, paths[:_NAMED_PATHS])) + more
+
+
 def _entry(start: str, target: str, digest: str, seq: int) -> str:
     digest = "" if digest == NOTHING else digest
     return " ".join(f"{start} {one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
@@ -197,4 +232,4 @@ def _with_result(line: str, result: str) -> str:
     return f"{line}: {ellipsize(one_line(result), _RESULT_CHARS)}" if result.strip() else line
 
 
-LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure | GitCommit | PullRequest
+LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure | GitCommit | PullRequest | WorkingTree

@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.conclusions import cut_between_words
+from helix_desktop.context.summaries.conclusions import LaterProgress, cut_between_words
 from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, split_sources
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_task import SummaryTask, following_lines
@@ -205,10 +205,13 @@ def leave_out_known(
     """Return the observations that no `standing` fact says, and the standing facts that are over.
 
     A fact noted again is left out, unless the earlier one is `over`, or less vital: then that is over, too.
-    All are returned if none would be left.
+    So is how far something was, once a fact says how far it is. All are returned if none would be left.
     """
     facts: list[Observation] = []
-    ended = dict.fromkeys(over)
+    later = LaterProgress()
+    for observation in observations:
+        later.add(observation.text)
+    ended = dict.fromkeys((*over, *(fact for fact in standing if later.overtakes_all(fact.text))))
     by_words: defaultdict[str, list[Observation]] = defaultdict(list)
     for fact in standing:
         if fact not in ended:

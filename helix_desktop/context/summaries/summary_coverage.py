@@ -19,7 +19,7 @@ from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
-from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
+from helix_desktop.context.summaries.conclusions import LaterProgress, cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
 from helix_desktop.context.summaries.message_facts import (
     IN_SENTENCES,
@@ -32,7 +32,7 @@ from helix_desktop.context.summaries.message_facts import (
     plain_number,
     sentence_around,
 )
-from helix_desktop.context.summaries.user_rules import RULE_CHARS
+from helix_desktop.context.summaries.user_rules import DECISION_CHARS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
@@ -123,7 +123,7 @@ class CoveredFacts:
         self._fills_ledger = ledger is None
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
         self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
-        self.decisions: set[int] = set()  # the events with the user's replies to questions
+        self.replies: dict[int, str] = {}  # the user's replies to questions, by their events
         self.user_messages: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
@@ -136,17 +136,29 @@ class CoveredFacts:
                     self.user_messages.setdefault(number, set()).add(item.seq)
                 self._note_all(facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
+                self._drop_overtaken(text)
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
-                    self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
+                    self._note("conclusions", statement, item.seq)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
-                    self.decisions.add(item.seq)
-                    self._note("instructions", cut_between_words(decision, RULE_CHARS), item.seq)
+                    self.replies[item.seq] = decision.rpartition(" – ")[2]
+                    self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
                 for match in hashes_in(line):
                     self._note("hashes", match[0], item.seq, sentence_around(line, match))
+
+    def _drop_overtaken(self, text: str) -> None:
+        """Drop what the agent said of how far something was, if a message says how far it is now."""
+        later = LaterProgress()
+        later.add(text)
+        conclusions, numbers = self.facts["conclusions"], self.facts["numbers"]
+        for conclusion in [*filter(later.overtakes_all, conclusions)]:
+            del conclusions[conclusion]
+        for number in [fact for fact in numbers if later.overtakes(self.sentences.get(fact, ""))]:
+            if numbers[number] not in self.user_messages.get(plain_number(number), ()):
+                del numbers[number]
 
     def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:
@@ -215,7 +227,7 @@ def check_summary_coverage(
             Bullet(fact, (seq,))
             for fact, seq in of_kind.items()
             if not summary_names.names(kind, fact, seq)
-            and not (seq in facts.decisions and summary_names.cites(seq))
+            and not (seq in facts.replies and summary_names.says_reply(facts.replies[seq], seq))
         ]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
@@ -319,7 +331,7 @@ def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mappin
 def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
     """Yield the facts that fit, shortened to one line."""
     for fact in facts:
-        line = " ".join(fact.text.split())[:_CONCLUSION_CHARS]
+        line = " ".join(fact.text.split())[:DECISION_CHARS]
         max_chars -= len(line) + 10
         if max_chars < 0:
             return
@@ -362,9 +374,19 @@ class _NamedIn:
             case "conclusions":
                 return self._has_conclusion(fact, seq)
 
-    def cites(self, seq: int) -> bool:
-        """Return True if a line names an event as its source."""
-        return f"e{seq}" in self._by_source
+    def says_reply(self, reply: str, seq: int) -> bool:
+        """Return True if the lines that cite an event can say what the user replied there, in any words.
+
+        They have the names and numbers of the reply, and deny something if it does.
+        """
+        citing = self._by_source.get(f"e{seq}", ())
+        names_there = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
+        negates = bool(_NEGATION.search(reply))
+        return (
+            bool(citing)
+            and _names_and_figures(reply) <= names_there
+            and negates == any(self._lines[place][1] for place in citing)
+        )
 
     def _has_file_name(self, path: str) -> bool:
         """Return True if the text has a file's name that is no identifier: with a space, or `.gitignore`."""

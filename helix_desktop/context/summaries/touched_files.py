@@ -26,6 +26,7 @@ _FOUND_NOTHING = re.compile(
 _FAILED_LOOKUP = re.compile(
     r"\s*(?:<\w*error>|error: |ENOENT\b|EISDIR\b|(?:file|path|directory) does not exist\b)", re.IGNORECASE
 )
+_SOUGHT_KEYS = ("pattern", "regex", "query", "search", "grep", "symbol", "symbol_name", "name", "name_path")
 _OUTCOME_BYTES = 400  # of an answer that may say that a lookup found nothing
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
 _LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
@@ -39,11 +40,15 @@ _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*
 
 
 class CallContent(msgspec.Struct, frozen=True):
-    """What a call holds: the content that it writes, and its event; and whether it reads a part of a file."""
+    """What a call holds: the content that it writes, and its event; and whether it reads a part of a file.
+
+    `looks_up` is True for one that reads what it finds in a file: a symbol, the lines with a pattern.
+    """
 
     seq: int = 0
     content: str = ""
     reads_part: bool = False
+    looks_up: bool = False
 
 
 UNKNOWN_CALL = CallContent()
@@ -56,8 +61,10 @@ def call_content(response: AssistantSpoke | None, seq: int, call_id: str) -> Cal
         return UNKNOWN_CALL
     call = calls[-1]
     contents = [_written_content(short) for short in response.short if short.call_id == call.id]
-    reads_part = tool_kind(call.name) == "read" and _reads_part(call)
-    return CallContent(seq, contents[-1] if contents else "", reads_part)
+    is_read = tool_kind(call.name) == "read"
+    return CallContent(
+        seq, contents[-1] if contents else "", is_read and _reads_part(call), is_read and _looks_up(call)
+    )
 
 
 def deletes_file(output: ToolAnswered) -> bool:
@@ -65,14 +72,15 @@ def deletes_file(output: ToolAnswered) -> bool:
     return bool(_DELETING_TOOL.search(output.name)) and _is_path(output.target)
 
 
-def lookup_failure(output: ToolAnswered, kind: ToolKind) -> StoredContent | None:
+def lookup_failure(output: ToolAnswered, kind: ToolKind, call: CallContent) -> StoredContent | None:
     """Return that a lookup found nothing, or failed, as its answer says; None if it found something.
 
-    What a file says is no answer, and an empty one is there.
+    What a file says is no answer, and an empty one is there; but a read that looks for something in it
+    answers.
     """
     if output.size > _OUTCOME_BYTES:
         return None
-    is_file = kind == "read" and _is_path(_LINES.sub("", output.target))
+    is_file = kind == "read" and not call.looks_up and _is_path(_LINES.sub("", output.target))
     if not is_file and (not output.text.strip() or _FOUND_NOTHING.search(output.text)):
         return "no match"
     return "failed" if _FAILED_LOOKUP.match(output.text) else None
@@ -96,6 +104,13 @@ def _written_content(call: MaskedCall) -> str:
         digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")
     ]
     return contents[-1] if contents else ""
+
+
+@lru_cache(_REMEMBERED_CALLS)
+def _looks_up(call: ToolCall) -> bool:
+    """Return True if a call that reads a file asks for what may not be in it."""
+    arguments = decode_arguments(call.arguments)
+    return isinstance(arguments, dict) and any(arguments.get(key) for key in _SOUGHT_KEYS)
 
 
 @lru_cache(_REMEMBERED_CALLS)

@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.context.intake.descriptions import describe_edits
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.file_notes import revert_lines
+from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
     UNCACHED,
@@ -95,7 +96,9 @@ def transcript_lines(
                 listed_covers.add(cover.seq)
                 holding = (fact for fact in cover.event.observations if fact not in ended)
                 lines += [observation_line(fact) for fact in holding]
-            if isinstance(item.event, UserSpoke):
+            if isinstance(item.event, UserSpoke) or (
+                isinstance(item.event, ToolAnswered) and user_decision(item.event)
+            ):
                 lines.append(_item_line(item, _FOLDED))
     return tuple(lines)
 
@@ -136,6 +139,8 @@ def _item_line(item: LogItem, max_chars: int, extracts: OutputExtracts = UNCACHE
             return TranscriptLine(
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
+        case ToolAnswered() as output if decision := user_decision(output):
+            return TranscriptLine(f"e{item.seq} user, asked by the agent: ", decision, "", FULL_CHARS)
         case ToolAnswered() as output:
             opening, body = _output_opening(item.seq, output), extracts.shorten(output.text, max_chars)
             return TranscriptLine(opening, body, "", max_chars, is_output=True, shorten=extracts.shorten)
@@ -149,6 +154,8 @@ def _attached(attachment: Attachment) -> str:
 def _folded_line(item: LogItem, of_source: int = 0, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
     """Return what a note says of a message; of source that was read `of_source` characters of facts, too."""
     match item.event:
+        case ToolAnswered() as output if user_decision(output):
+            return _item_line(item, FULL_CHARS)
         case ToolAnswered() as output:
             described = described_result(output.about, output.exit_code)
             body = described if output.about else _first_and_informative_line(output)

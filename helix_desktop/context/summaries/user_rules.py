@@ -11,6 +11,7 @@ from helix_desktop.context.summaries.conclusions import cut_between_words
 from helix_desktop.context.summaries.markdown_lines import without_marks
 
 RULE_CHARS = 240  # characters of a rule that are quoted
+DECISION_CHARS = 800  # characters of a question, which has few, and the user's reply to it
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _LEAST_CHARS = 9  # of a rule: shorter ones name nothing
 _LONG_MESSAGE = 2_000  # characters from which most of a message is text of others: plans, logs, pages

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.tool_call_target import call_target, tool_kind
 from helix_desktop.tools.cache.context_lines import (
     MAX_LINE,
     WIDEST,
@@ -45,7 +46,8 @@ ALL_LINES, LINES_OF_ONE = 60, 400
 class HitLine:
     """A matching line: its number, its text for an answer, its bytes, and the lines before and after it.
 
-    `rank` is its place among the best of its content, from 0.
+    `rank` is its place among the best of its content, from 0. `changed` is, of a call that changes a file,
+    the line of its text that matches.
     """
 
     number: int
@@ -54,6 +56,7 @@ class HitLine:
     before: tuple[bytes, ...] = ()
     after: tuple[bytes, ...] = ()
     rank: int = 0
+    changed: bytes = b""
 
     def key(self, around: ContextLines) -> object:
         """Return what makes it equal to another one with these context lines."""
@@ -75,6 +78,9 @@ _DEFINES = re.compile(
 )
 """A line that defines a name in one of the common languages, also as a line of a diff that adds it."""
 _OF_TESTS = re.compile(r"(?:^|[/_.\s-])(?:tests?|specs?)(?:[/_.\s-]|$)|_test\.|\.(?:test|spec)\.")
+_OF_COMMITS = re.compile(r"\bgit\b[^|;&]* (?:show|log|diff|commit|format-patch|blame)\b")
+_LINE_EDGE = re.compile(rb'(?<!\\)(?:\\n|")')
+"""What a line of a text in the arguments of a call stands between."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +106,15 @@ class EntryHit:
 
     @property
     def defines(self) -> bool:
-        """Return True if one of the spots defines something, outside of tests: others mention it."""
-        return not _OF_TESTS.search(self.entry.line.label) and any(
-            _DEFINES.match(spot.line) for spot in self.spots
-        )
+        """Return True if one of the spots defines something, outside of tests and commits: others mention it.
+
+        Of a call it is the new text of an edit.
+        """
+        is_call = self.entry.line.label == "call"
+        source = call_target(self.entry.line.text.partition(" ")[2]) if is_call else self.entry.line.label
+        if _OF_TESTS.search(source) or _OF_COMMITS.search(source):
+            return False
+        return any(_DEFINES.match(spot.changed if is_call else spot.line) for spot in self.spots)
 
     def best(self) -> EntryHit:
         """Return it with a few of its spots, the best ones."""
@@ -228,14 +239,16 @@ def _hit(
 
     best = sorted(matches[: max(_MAX_RANKED, max_spots)], key=rank)[:max_spots]
     lines = max(context, WIDEST)
-    spots = (_spot(data, match, lines, place) for place, match in enumerate(best))
+    tool = entry.line.text.partition(" ")[0] if entry.line.label == "call" else ""
+    changes = tool_kind(tool) in ("write", "edit")
+    spots = (_spot(data, match, lines, place, changes) for place, match in enumerate(best))
     numbers = frozenset(match.number for match in matches)
     in_order = tuple(sorted(spots, key=lambda spot: spot.number))
     return EntryHit(entry, in_order, numbers, has_words(best[0]), lines_if_small(data))
 
 
-def _spot(data: bytes, match: LineMatch, lines: int, rank: int) -> HitLine:
-    """Return a matching line with up to so many lines before and after it."""
+def _spot(data: bytes, match: LineMatch, lines: int, rank: int, changes: bool) -> HitLine:
+    """Return a matching line with up to so many lines before and after it; `changes`: of an edit's call."""
     before, after = list[bytes](), list[bytes]()
     end = match.start - 1
     while end >= 0 and len(before) < lines:
@@ -249,7 +262,19 @@ def _spot(data: bytes, match: LineMatch, lines: int, rank: int) -> HitLine:
         after.append(data[start : min(end, start + _RAW_LINE)])
         start = end + 1
     line = data[match.start : match.end].strip()
-    return HitLine(match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after), rank)
+    changed = _changed_line(data, match) if changes else b""
+    return HitLine(
+        match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after), rank, changed
+    )
+
+
+def _changed_line(data: bytes, match: LineMatch) -> bytes:
+    """Return the line of a text in a call's arguments in which a match is."""
+    start = match.start
+    for edge in _LINE_EDGE.finditer(data, match.start, match.match_at):
+        start = edge.end()
+    end = _LINE_EDGE.search(data, match.match_at, match.end)
+    return data[start : end.start() if end else match.end]
 
 
 def excerpt(data: bytes, match: LineMatch) -> str:

@@ -55,7 +55,7 @@ def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]
     for hit in sorted(
         hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion, not hit.defines)
     ):
-        if not hit.spots or hit.entry.line.label == "call":
+        if _is_last(hit):
             continue
         all_lines = hit.all_lines if around.has_all else ()
         found = {
@@ -74,8 +74,13 @@ def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]
         groups.append(HitGroup(hit, new_spots))
         by_key |= {spot.key(around): (groups[-1], spot) for spot in new_spots}
         by_key |= {(all_lines, spot.number): (groups[-1], spot) for spot in new_spots if all_lines}
-    rest = [hit for hit in hits if not hit.spots or hit.entry.line.label == "call"]
+    rest = [hit for hit in hits if _is_last(hit)]
     return groups + [HitGroup(hit, list(hit.spots[:1])) for hit in rest]
+
+
+def _is_last(hit: EntryHit) -> bool:
+    """Return True for a hit by its description only, or a call that defines nothing of what is looked for."""
+    return not hit.spots or (hit.entry.line.label == "call" and not hit.defines)
 
 
 def hit_group_lines(

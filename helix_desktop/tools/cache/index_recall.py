@@ -40,7 +40,7 @@ from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
 _NOTHING = "nothing found"
-_FEW_LINES = 3  # of a pattern in an index: then it may be meant for what lies elsewhere
+_FEW_LINES, _FEW_WEAK = 3, 12  # of a pattern in an index: then it may be meant for what lies elsewhere
 _MAX_SEQS = 6  # events that the description of an answer names
 
 
@@ -58,7 +58,8 @@ class RecallLimits:
 class RecalledText:
     """What is recalled: its text, in a few words which part of the content it is, and the lines `of` it.
 
-    A search is final if something was found, or not all could be searched; `count` lines were found.
+    A search is final if something was found, or not all could be searched; `count` lines were found. They are
+    weak if none has the pattern as whole words, or all are calls and descriptions.
     """
 
     text: str
@@ -66,6 +67,7 @@ class RecalledText:
     of: str = ""
     is_final: bool = True
     count: int = 0
+    is_weak: bool = False
 
 
 class IndexRecall:
@@ -108,7 +110,8 @@ class IndexRecall:
                 f'{name}, {session_name}, whose entries are hash="{_example(entry.digest, covered.entries)}"'
             )
         answer = await self._search(f"{name} · ", covered, args, origins, may_go_on)
-        if 0 < answer.count <= _FEW_LINES and origins.session is not None:
+        few = _FEW_WEAK if answer.is_weak else _FEW_LINES
+        if 0 < answer.count <= few and origins.session is not None:
             elsewhere = await self._elsewhere(covered, args, origins.session, may_go_on)
             return replace(answer, text="\n".join(filter(None, (answer.text, elsewhere))))
         if answer.is_final:
@@ -189,7 +192,8 @@ class IndexRecall:
         budget = max(1, (args.max_tokens or max_tokens) - head_tokens)
         writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
         text = f"{head}\n{await writer.write(search.hits, widths(args.context))}"
-        return RecalledText(text, f"{lines} in {_seqs(search.hits)}", count=count)
+        is_weak = not any(hit.has_words and hit.entry.line.label != "call" for hit in search.hits)
+        return RecalledText(text, f"{lines} in {_seqs(search.hits)}", count=count, is_weak=is_weak)
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session_id):

@@ -356,7 +356,8 @@ class TimelineState:
 
     `is_estimated`: the provider has not reported `used`.
     `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
-    the context would have in addition without any rewrite, `preview` is None without messages.
+    the context would have in addition without any rewrite, counted as `used`; `preview` is None without
+    messages.
     `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
     """
 

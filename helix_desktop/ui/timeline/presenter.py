@@ -79,7 +79,7 @@ class TimelinePresenter:
             return
         self._last_shown = number
         policy = conversation.window.policy
-        saved = max(0, transcript.messages.full_total_tokens - sum(window.entry_tokens))
+        left_out = max(0, transcript.messages.full_total_tokens - sum(window.entry_tokens))
         self._view.set_state(
             TimelineState(
                 cards,
@@ -89,7 +89,7 @@ class TimelinePresenter:
                 gauge.handover_threshold / gauge.window,
                 self._running,
                 policy.enabled,
-                saved,
+                round(left_out * gauge.ratio),
                 preview,
                 continuations,
                 self._fallbacks,

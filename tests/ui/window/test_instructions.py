@@ -35,6 +35,12 @@ async def test_a_new_session_lists_what_its_first_message_is_sent_with(
         before, estimate = listed(), rig.conversation.window.measure()[0].estimate
         assert before["AGENTS.md"] > 600
         assert rig.conversation.session.transcript.opening_seq == 0
+        assert rig.conversation.window.measure()[1].used == estimate, "the total is what the rows add up to"
+        (tmp_path / "project" / "AGENTS.md").write_text("Use tabs.\n" * 400)
+        await rig.conversation.plan_opening()
+        before, planned = listed(), rig.conversation.window.measure()
+        assert planned[1].used == planned[0].estimate > estimate
+        estimate = planned[0].estimate
         await rig.run_turn("Hello")
         assert listed() == before
         entries = rig.conversation.window.measure()[0].entry_tokens

@@ -42,6 +42,12 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         assert _roles(rig) == {"main": "large"}
         await rig.wiring.settings.show("roles")
         roles = rig.wiring.settings.dialog.roles
+        rig.wiring.settings.dialog.close()
+        services = rig.wiring.services
+        await services.save_settings(msgspec.structs.replace(services.settings, model="box/large"))
+        await rig.wiring.settings.show("roles")
+        suggestion = "another model would unload large. Keep a small one loaded with it"
+        assert any(suggestion in words.text() for words in roles.findChildren(QLabel) if words.isVisible())
 
         roles.default_model_chosen.emit("summary", "box/small")
         roles.workspace_model_chosen.emit("fast", "box/small")

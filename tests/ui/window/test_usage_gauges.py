@@ -269,3 +269,33 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
     listed = [(event["seq"], event["event"]["kind"]) for event in listing["events"]]
     assert listed == [pair for event in events if (pair := (event["seq"], event["event"]["kind"])) in listed]
     assert len(listed) > 4
+
+
+async def test_what_all_messages_would_take_is_counted_as_the_total_is(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """A server that reports 0.7 of our count: its total and our savings were added."""
+    text = "".join(f"line {number} of what is cached\n" for number in range(330))
+
+    async def answer(request: dict[str, Any]) -> StreamedReply:
+        frame = rig.conversation.session.settings and rig.conversation.session.settings()[1]
+        assert frame is not None
+        tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
+        usage = TokenCounts(round(0.7 * tokens), 5)
+        if request["messages"][-1]["role"] == "user":
+            return StreamedReply(Call("read_file", '{"path": "a.txt"}', id=f"c{tokens}"), usage=usage)
+        return StreamedReply(Text("That is read."), usage=usage)
+
+    async with ChatServer(answer) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": text})
+        await rig.use_server(server, window=16_000)
+        await rig.run_turn("Read it.")
+        whole = rig.conversation.window.measure()[1]
+        assert 0.6 < whole.ratio < 0.8
+        output = rig.last_output("read_file")
+        (seq,) = [entry.seq for entry in rig.conversation.session.log if entry.event is output]
+        rig.window.show_page("timeline")
+        await rig.conversation.window.cache_now(seq)
+        share = round(100 * whole.used / whole.window)
+        words = f"With every message in full, it would be ≈ {share} %."
+        await until(lambda: words in rig.views.timeline.preview.accessibleName(), words)

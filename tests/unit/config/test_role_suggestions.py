@@ -10,6 +10,7 @@ import pytest
 
 from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendor
 from helix_desktop.config.role_suggestions import (
+    unloaded_fast_model,
     with_filled_roles,
     with_loaded_fast_model,
     with_user_role,
@@ -122,3 +123,28 @@ def test_every_known_provider_fills_the_fast_role_with_the_models_that_it_begins
     new = Provider(name=name, base_url=vendor["base_url"], models=entries, default_model=entries[0].name)
     filled = with_filled_roles(Settings(), new, catalog)
     assert filled.fast.removeprefix(f"{name}/") in vendor["begin"][1:]
+
+
+LOCAL = "http://127.0.0.1:11434/v1"
+
+
+@pytest.mark.parametrize(
+    ("models", "url", "suggested"),
+    [
+        (("qwen3:14b", "llama3.2:3b", "qwen3:1.7b"), LOCAL, ("qwen3:14b", "box/qwen3:1.7b")),
+        (("main", "tiny-1b-instruct"), LOCAL, ("main", "box/tiny-1b-instruct")),
+        (("qwen3:4b", "qwen3:14b"), LOCAL, ("qwen3:4b", "")),
+        (("main", "other"), LOCAL, ("main", "")),
+        (("qwen3:14b", "qwen3:1.7b"), "https://box.example/v1", None),
+    ],
+)
+def test_a_fast_model_is_suggested_for_a_server_on_this_computer(
+    models: tuple[str, ...], url: str, suggested: tuple[str, str] | None
+) -> None:
+    """The smallest by its name; not where the user has chosen, nor for other servers."""
+    box = provider(*models, name="box", url=url)
+    settings = Settings(providers=(box,), model=f"box/{models[0]}")
+    assert unloaded_fast_model(settings, CATALOG) == suggested
+    assert unloaded_fast_model(with_user_role(settings, "fast", ""), CATALOG) is None
+    assert unloaded_fast_model(with_user_role(settings, "fast", f"box/{models[1]}"), CATALOG) is None
+    assert unloaded_fast_model(Settings(), CATALOG) is None

@@ -26,6 +26,13 @@ from helix_desktop.domain.identifiers import argument_identifiers, count_identif
         ("The user wants a plain sentence, one-sided and short.", []),
         ("2026 12345678 3.14 JSON os.path", []),
         ("2026-11-24T21:40:07Z 20261124T214007Z at 2026-11-24T21:40:07.123", []),
+        (r'print("\nFell over\n/tmp/a.log \tread_it") if s.match(/\bfoo\w+\n/g)', ["/tmp/a.log", "read_it"]),
+        (
+            "\x1b[31mfailHere\x1b[0m and \\x1b[0mfailThere, \\u001b[1mfailAgain",
+            ["failHere", "failThere", "failAgain"],
+        ),
+        (r"C:\new_folder\table_one.txt in dir\read_all", ["new_folder", "table_one.txt", "read_all"]),
+        ("color #3a5f87 of #12 //Be careful: s/g and a/b", ["#12"]),
         ("load_items, test_files_g… /srv/app/ma…", ["load_items"]),
     ],
 )

@@ -150,7 +150,7 @@ class RolesCard(Themed, QWidget):
             workspace_choice.setEnabled(bool(workspace_name))
 
     def show_reasons(self, reasons: Mapping[FilledRole, str]) -> None:
-        """Show why the catalog chose the model of a role."""
+        """Show why the catalog chose the model of a role, or what to do where it chose none."""
         for role, reason in self._reasons.items():
             show_text(reason, reasons.get(role, "") if role in FILLED_ROLES else "")
 
@@ -190,6 +190,22 @@ def role_reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str
         price=_prices(model),
         main=main.name,
         highest=_prices(main),
+    )
+
+
+def fast_suggestion_text(main: str, label: str) -> str:
+    """Return what to do for a fast model on a server of this computer, where none is loaded with `main`."""
+    if not label:
+        return tr(
+            "Not chosen by Helix: another model would unload {main}. Keep a small one loaded with it, then "
+            "choose it here.",
+            main=main,
+        )
+    return tr(
+        "Not chosen by Helix: another model would unload {main}. Keep {model} loaded with it, then choose it "
+        "here.",
+        main=main,
+        model=label,
     )
 
 

@@ -7,14 +7,24 @@ from contextlib import suppress
 import msgspec
 
 from helix_desktop.config.model_catalog import ModelCatalog
-from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole, with_user_role
+from helix_desktop.config.role_suggestions import (
+    FILLED_ROLES,
+    FilledRole,
+    unloaded_fast_model,
+    with_user_role,
+)
 from helix_desktop.config.settings import Settings
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.model_menu import model_labels
-from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard, role_reason_text
+from helix_desktop.ui.settings.providers.roles_card import (
+    ROLES,
+    RolesCard,
+    fast_suggestion_text,
+    role_reason_text,
+)
 
 
 class RolesPresenter:
@@ -75,8 +85,14 @@ class RolesPresenter:
 
 
 def catalog_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, str]:
-    """Return why the catalog chose the model of a role, for the roles that it filled."""
+    """Return why the catalog chose the model of a role, for the roles that it filled.
+
+    For an open fast role beside a server on this computer, what to do about it.
+    """
     reasons: dict[FilledRole, str] = {}
+    with suppress(HelixError):
+        if (unloaded := unloaded_fast_model(settings, catalog)) is not None:
+            reasons["fast"] = fast_suggestion_text(*unloaded)
     for role in FILLED_ROLES:
         if role not in settings.catalog_roles:
             continue

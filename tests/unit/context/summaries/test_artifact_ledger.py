@@ -322,6 +322,20 @@ def test_a_lookup_that_found_nothing_says_so(name: str, target: str, text: str, 
     assert build_ledger(simulator.transcript.messages.items).text(600) == line
 
 
+def test_a_read_that_looks_for_something_and_finds_nothing_is_no_source_of_its_file() -> None:
+    """Its digest stood beside the file's name, and to recall it gave two words."""
+    call = ToolCall("c", "view_file", '{"path": "src/app.py", "pattern": "load_all"}')
+    nothing = ToolAnswered("c", call.name, "No matches found.", "ef" * 32, 17, 4, 4, target="src/app.py")
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Look.")
+    simulator.record(AssistantSpoke("", "m", 5, (call,)), nothing)
+    items = simulator.transcript.messages.items
+    assert build_ledger(items).text(600) == "r src/app.py e4: no match"
+    simulator = session_with(answer("read_file", "src/app.py"))
+    simulator.record(AssistantSpoke("", "m", 5, (call,)), nothing)
+    assert build_ledger(simulator.transcript.messages.items).text(600) == "r src/app.py abababababab e3"
+
+
 def test_a_later_lookup_that_found_nothing_leaves_what_was_found() -> None:
     """What was read stays to be recalled; and what is found later counts."""
     gone = "<tool_use_error>File does not exist.</tool_use_error>"

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.conclusions import (
+    LaterProgress,
+    beginning_of,
     conclusions_in,
     cut_between_words,
-    cut_sentence,
-    informative_sentences,
+    informative_part,
     main_statement,
     open_points_in,
     sentences_in,
@@ -20,7 +21,6 @@ from helix_desktop.context.summaries.conclusions import (
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import NASTY_TEXTS
 
@@ -38,11 +38,6 @@ What I changed:
 - Nothing else
 All 38 tests pass. Would you like me to rename `read_block` in src/parse.py:31 as well?
 """
-
-
-def texts(max_chars: int, message: str = CONCLUSION) -> list[str]:
-    """Return the sentences that state most."""
-    return [sentence.text for sentence in informative_sentences(message, max_chars)]
 
 
 def test_a_conclusion_ends_its_turn() -> None:
@@ -65,15 +60,12 @@ def test_a_conclusion_ends_its_turn() -> None:
 
 def test_cause_and_result_come_before_everything_else() -> None:
     """Neither the exclamation, nor code, nor the offer at the end."""
-    assert texts(230) == [
-        "Root cause:",
-        "`read_block` in src/parse.py:31 stops at the last line end.",
-        "It drops the rest of a file without one.",
-        "What I changed:",
-        "- `read_block` now returns the rest, too (src/parse.py:34)",
-        "All 38 tests pass.",
-    ]
-    every = " ".join(texts(10_000))
+    assert informative_part(CONCLUSION, 230) == (
+        "Root cause: `read_block` in src/parse.py:31 stops at the last line end. It drops the rest of a file "
+        "without one. What I changed: `read_block` now returns the rest, too (src/parse.py:34) … "
+        "All 38 tests pass."
+    )
+    every = informative_part(CONCLUSION, 10_000)
     assert "src/other.py" not in every
     assert "rename" not in every
     assert "What I changed:" in every
@@ -82,39 +74,23 @@ def test_cause_and_result_come_before_everything_else() -> None:
 def test_a_finding_has_the_sentence_with_its_subject() -> None:
     """`It drops the last line` says nothing without what drops it."""
     message = "`Reader.close` is called twice. It drops the last line because the buffer is gone by then."
-    assert texts(150, message) == [
-        "`Reader.close` is called twice.",
-        "It drops the last line because the buffer is gone by then.",
-    ]
-    (finding,) = statements_in(f"{message}\n\nI found the issue. It holds:", 1)
+    assert informative_part(message, 150) == message
+    assert informative_part(message, 80) == ""
+    (finding,) = statements_in(f"{message}\n\nI found the issue. It holds:", 1, 200)
     assert finding.text == message
     assert finding.states_cause
 
 
 def test_the_main_statement_has_all_items_of_its_list() -> None:
-    """A list of values says little by its first; where room is scarce each item is cut."""
+    """A list of values says little by its first; where room is scarce some are left out, none is cut."""
     message = (
         "Done.\n\nThe levels now:\n- off: `#303030`\n- low: `#5f87af` (blue)\n- high: `#b294bb`\n\nEnjoy!"
     )
-    assert (
-        main_statement(message, 300)
-        == "The levels now: off: `#303030`; low: `#5f87af` (blue); high: `#b294bb`"
-    )
-    causes = (
-        "This happens because:\n1. `Store.get` counts at line 851, "
-        + "and again " * 20
-        + ".\n2. `Revive` reads "
-    )
-    cut = main_statement(causes + "it in a loop, " * 9, 160)
-    assert cut.startswith("This happens because: `Store.get` counts at line 851,…; ")
-    assert "; `Revive` reads it in a loop" in cut
+    whole = "The levels now: off: `#303030`; low: `#5f87af` (blue); high: `#b294bb`"
+    assert main_statement(message, 300) == whole
+    assert main_statement(message, 60) == "The levels now: off: `#303030`; low: `#5f87af` (blue)"
+    assert main_statement(message, 20) == ""
     assert main_statement("Let me look.", 100) == ""
-
-
-TWO_HALVES = (
-    "The limit for retries isn't in `net/config.py` where the README says that newcomers should look for it; "
-    "it is set in `net/client.py` at line 40, because the pool needs it before the settings have been read."
-)
 
 
 def test_a_row_of_a_table_says_what_its_first_cell_names() -> None:
@@ -142,7 +118,7 @@ def test_a_heading_stands_apart_from_what_follows() -> None:
     """One that is too long for a heading is a sentence, under no other heading."""
     long = "Confirmed: `DetectPresence` in agent/claude.py:46 looks in the wrong folder"
     text = f"### **Root cause**\nThe cache of the reader is never emptied.\n\nThis leads to:\n### 2. {long}\n"
-    assert [statement.text for statement in statements_in(text, 3)] == [
+    assert [statement.text for statement in statements_in(text, 3, 200)] == [
         "Root cause: The cache of the reader is never emptied.",
         long,
     ]
@@ -171,57 +147,105 @@ def test_what_follows_a_list_is_no_item_of_it() -> None:
 )
 def test_what_an_answer_leaves_open(text: str, open_points: list[str]) -> None:
     """Gaps, checks that fail, and the question that it ends with."""
-    assert [statement.text for statement in open_points_in(text, 3)] == open_points
+    assert [statement.text for statement in open_points_in(text, 3, 200)] == open_points
 
 
-def test_both_halves_of_a_sentence_stay() -> None:
-    """Where a thing is stands behind where it is not: that half is worth more than words between."""
-    beginning = TWO_HALVES.partition(" where")[0]
-    assert cut_sentence(TWO_HALVES, len(TWO_HALVES)) == TWO_HALVES
-    for limit in (110, 130, 160):
-        cut = cut_sentence(TWO_HALVES, limit)
-        assert cut.startswith(beginning)
-        assert "it is set in `net/client.py` at line 40," in cut
-    assert cut_sentence(TWO_HALVES, 60) == "… it is set in `net/client.py` at line 40,…"
-    assert cut_sentence("It's this: a.py fails; " + "so it goes " * 9, 40) == "It's this: a.py fails;…"
+TWO_HALVES = (
+    "Once you start streaming the pack, the header isn't required if the token is in the address, but the "
+    "server answers 401 if it is neither there nor in the header, because a broken push must *not* block."
+)
 
 
-def test_the_numbers_of_a_list_outlast_a_long_clause_that_names_less() -> None:
-    """Else the one in the middle falls out: the limit that is looked for later."""
-    clauses = (
-        "It says the rules in order, the two structures `StateInline` and `Scanned`, and what was left out"
-        " of it on purpose, since nobody asked for that part of the package at all, and so on;",
-        "maxNesting is 20 in commonmark and 100 in default;",
-        "32 nested parentheses in a destination;",
-        "schemes have 2 to 32 characters;",
-        "a label has 999 characters.",
-    )
-    cut = cut_sentence(" ".join(clauses), 240)
-    assert all(number in cut for number in ("20", "100", "32 nested", "2 to 32", "999"))
+def test_a_sentence_is_whole_or_not_there() -> None:
+    """Clauses joined over what was left out said what nobody had said; a `not` that was cut, the opposite."""
+    message = f"{TWO_HALVES} `push` in net/client.py:40 sends it. It returns 200."
+    assert informative_part(message, 400) == message
+    assert informative_part(message, 100) == "`push` in net/client.py:40 sends it. It returns 200."
+    assert informative_part(TWO_HALVES, len(TWO_HALVES) - 1) == ""
+    assert main_statement(TWO_HALVES, 150) == ""
+    assert statements_in(TWO_HALVES, 2, 150) == []
+    assert beginning_of(message, 100) == ""
+    assert beginning_of(f"Well. {message}", 100) == "Well."
 
 
-def test_a_whole_statement_comes_before_the_other_items_of_its_list() -> None:
-    """They have what it leaves; where they follow, it ends without its period."""
-    items = "\n".join(f"- Step {number} reads the file {number}.txt again" for number in range(9))
-    message = f"This is why:\n- {TWO_HALVES}\n{items}"
-    statement = main_statement(message, 320)
-    assert f"{TWO_HALVES.removesuffix('.')}; Step 0 reads the file 0.txt again" in statement
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("It reads two, e.g. `a.py`. It writes none.", ["It reads two, e.g. `a.py`.", "It writes none."]),
+        ("It stops... then it goes on. All.", ["It stops... then it goes on.", "All."]),
+        ("`Is it so? No.` is what it prints. Done!", ["`Is it so? No.` is what it prints.", "Done!"]),
+        ("It fails (see a.py. Line 3 is wrong). Done.", ["It fails (see a.py. Line 3 is wrong).", "Done."]),
+        ("它读取文件。它写入文件。", ["它读取文件。", "它写入文件。"]),
+        ("- One line that an editor\nwrapped.\n- Two", ["- One line that an editor wrapped.", "- Two"]),
+        (
+            "The reader stops where the last line of the file\nHTTP adds ends. Nothing else.",
+            ["The reader stops where the last line of the file HTTP adds ends.", "Nothing else."],
+        ),
+        ("Total: 3\nPaid: 2\nLeft: 1", ["Total: 3", "Paid: 2", "Left: 1"]),
+    ],
+)
+def test_where_sentences_end(text: str, sentences: list[str]) -> None:
+    """Not at an abbreviation, in brackets or code, nor at the end of a line that was wrapped."""
+    assert [sentence.text for sentence in sentences_in(text)] == sentences
+
+
+SENTENCES = (
+    "It drops `Store.get` at line 851, e.g. because of the lock, which isn't held.",
+    "`net/client.py` sets 401 if it is; the pack must *not* block",
+    "3 tests fail (all in tests/test_a.py. No other)?",
+    "The limit is 4,096 bytes!",
+    "Not covered: Windows",
+    "Fixed the root cause in src/parse.py:31.",
+    "Let me look.",
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(SENTENCES), st.sampled_from(["\n", "\n\n", "\n- ", "\n2. ", "\n## "]))
+    ),
+    st.integers(10, 900),
+    st.booleans(),
+)
+def test_a_conclusion_is_made_of_whole_sentences(
+    parts: list[tuple[str, str]], limit: int, is_long: bool
+) -> None:
+    """In their order, next to each other only as in the message; an ellipsis stands between two of them."""
+    units = [unit for unit, _ in parts]
+    filler = ["Some words between them all."] * (150 if is_long else 0)
+    message = "".join(f"{mark}{unit}" for unit, mark in parts) + "\n".join(["", *filler, *units[:3]])
+    units += [*filler, *units[:3]]
+    statements = [statement.text for statement in statements_in(message, 3, limit)]
+    statements += [statement.text for statement in open_points_in(message, 3, limit)]
+    for statement in (informative_part(message, limit), main_statement(message, limit), *statements):
+        assert len(statement) <= limit
+        pieces = statement.split(" … ") if statement else []
+        places = [_place_of(piece, units) for piece in pieces]
+        assert None not in places
+
+
+def _place_of(piece: str, units: list[str]) -> int | None:
+    """Return from which sentence on a piece of a conclusion is the message's; None: from nowhere."""
+    for place in range(len(units)):
+        left = piece
+        for unit in units[place:]:
+            whole = next((form for form in (f"{unit}:", unit) if left.startswith(form)), None)
+            if whole is None:
+                break
+            left = left[len(whole) :].removeprefix(";").removeprefix(" ")
+            if not left:
+                return place
+    return None
 
 
 def test_no_name_is_cut() -> None:
     """A piece of a name finds nothing."""
-    text = (
-        "It calls `Store.read_contents_of_many(first, second, third)` in src/store/reader.py before all else"
-    )
-    for limit in range(45, len(text)):
-        assert set(identifiers_in(cut_sentence(text, limit))) <= set(identifiers_in(text))
     assert cut_between_words("read src/parse.py now", 14) == "read…"
     assert cut_between_words("src/a_very_long_name.py", 14) == "src/a_very_lo…"
 
 
 @given(st.sampled_from(NASTY_TEXTS) | st.text(max_size=300), st.integers(2, 400))
-def test_a_cut_sentence_is_within_its_limit(text: str, limit: int) -> None:
-    assert len(cut_sentence(f"{text}; {TWO_HALVES}", limit)) <= limit
+def test_a_cut_text_is_within_its_limit(text: str, limit: int) -> None:
     assert len(cut_between_words(text, limit)) <= limit
 
 
@@ -237,7 +261,7 @@ def test_a_message_that_only_announces_states_nothing() -> None:
     message = (
         "Now let me read `Reader.close` in src/parse.py. I'll look at src/pool.py:12 next. Shall I go on?"
     )
-    assert texts(1_000, message) == []
+    assert informative_part(message, 1_000) == ""
     assert not states_anything(message)
     assert states_anything(CONCLUSION)
 
@@ -248,19 +272,54 @@ def test_of_a_long_message_no_code_and_no_half_of_a_sentence_is_read(filler: str
     cause = "The parser in src/parse.py:31 dropped the last line because of an early return."
     for code in ("x = 1\n" * 600, "found = 'src/code.py:3'  # fixed because\n" * 90):
         message = f"Look at this.\n\n```python\n{code}```\n\n{cause}\n{'Filler words. ' * 40}"
-        assert texts(10_000, message) == [cause]
+        assert informative_part(message, 10_000) == cause
     end = "```" if "```" in filler else ""
     unsaid = f"You must not {'ever ' * 150}remove src/app.py."
     message = f"{filler}{end}\n{unsaid} {'Filler words. ' * 45}{cause}"
-    assert texts(10_000, message) == [cause]
+    assert informative_part(message, 10_000) == cause
 
 
 @given(st.lists(st.sampled_from((*NASTY_TEXTS, CONCLUSION, "## A\n\n", "- b.py fails:\n")), max_size=6))
 def test_sentences_are_on_one_line_each_and_within_the_limit(parts: list[str]) -> None:
-    """Whatever the message; a sentence longer than the limit stands alone."""
+    """Whatever the message."""
     message = "\n".join(parts)
     for sentence in sentences_in(message):
         assert "\n" not in sentence.text
         assert sentence.text
-    chosen = texts(100, message)
-    assert len(chosen) <= 1 or sum(map(len, chosen)) <= 100
+    assert len(informative_part(message, 100)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_overtaken"),
+    [
+        ("10/240 done, ETA 25 minutes.", "35 of 240 done, ETA 20 minutes.", True),
+        ("10/240 files are migrated.", "All 240 files are migrated.", True),
+        ("10/240 files are migrated.", "The migration of the files is done.", True),
+        ("ETA 25 minutes.", "35/240 done.", True),
+        ("The import is 40 % done.", "The import is 95 % complete.", True),
+        ("About 20 minutes left for the import.", "The import has finished.", True),
+        ("All 38 tests pass.", "All 41 tests pass.", True),
+        ("35/240 done.", "10/240 done.", False),
+        ("10/240 files are migrated.", "12/240 users were invited.", False),
+        ("10/240 files are migrated.", "10/300 files are migrated.", False),
+        ("10/240 files are migrated.", "The report is done.", False),
+        ("Step 1 is done and tested.", "Step 2 is done and tested.", False),
+        ("It reads 3 files of the store.", "It reads 5 files of the store.", False),
+        ("The limit in src/a.py is 40.", "The limit in src/a.py is 50.", False),
+        ("`read_block` drops the last line.", "35/240 done.", False),
+    ],
+)
+def test_what_a_later_message_overtook(earlier: str, later: str, is_overtaken: bool) -> None:
+    """How far something was is no fact once a message says how far it is: of the same, and further."""
+    progress = LaterProgress()
+    progress.add(f"Good.\n\n{later} On it.")
+    assert progress.overtakes(earlier) is is_overtaken
+    assert progress.overtakes_all(earlier) is is_overtaken
+    assert not progress.overtakes_all(f"{earlier} `read_block` drops the last line.")
+
+
+@given(st.sampled_from(NASTY_TEXTS) | st.text(max_size=200), st.text(max_size=200))
+def test_any_text_can_say_how_far_things_are(text: str, other: str) -> None:
+    progress = LaterProgress()
+    progress.add(f"{text}. 1{text} of 2{other} done.")
+    assert progress.overtakes(other) in (True, False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.git_commits import GitCommits
 from helix_desktop.domain.events.conversation import ToolAnswered
 
@@ -82,3 +84,55 @@ def test_a_pull_request_stands_with_its_address() -> None:
 def test_a_repository_made_to_try_something_is_left_out() -> None:
     text = "Initialized empty Git repository in /tmp/try/.git/\n[main (root-commit) 1111111] init"
     assert _lines(("cd /tmp/try && git init && git commit -m init", text)) == []
+
+
+LONG_STATUS = """On branch main
+Changes to be committed:
+\tnew file:   src/new.py
+
+Changes not staged for commit:
+  (use "git add <file>..." to update what will be committed)
+\tmodified:   src/app.py
+\tdeleted:    src/old.py
+
+Untracked files:
+  (use "git add <file>..." to include in what will be committed)
+\tnotes.txt
+"""
+
+
+def _working_tree(*outputs: tuple[str, str]) -> str:
+    ledger = Ledger()
+    for seq, (command, text) in enumerate(outputs, 1):
+        ledger.add(LogItem(seq, seq, 1, 1, _output(command, text), 1, 1))
+    return ledger.text(400).splitlines()[0]
+
+
+def test_the_working_tree_is_one_line_as_git_status_said_it_last() -> None:
+    """What is not committed may be so on purpose: without the line the next agent commits it."""
+    in_full = (
+        "git status e1: not committed, changed: src/new.py, src/app.py, src/old.py; not tracked: notes.txt"
+    )
+    assert _working_tree(("git status", LONG_STATUS)) == in_full
+    short = "M  src/a.py\n M src/b.py\n?? c.txt\nR  d.py -> e.py\nMM f.py\n D g.py\n"
+    assert _working_tree(("git status --short | head", short)) == (
+        "git status e1: not committed, changed: src/a.py, src/b.py, d.py -> e.py, f.py and 1 more;"
+        " not tracked: c.txt"
+    )
+    clean = "On branch main\nnothing to commit, working tree clean\n"
+    assert (
+        _working_tree(("git status", LONG_STATUS), ("git status", clean)) == "git status e2: all is committed"
+    )
+    assert _working_tree(("git status", LONG_STATUS), ("echo x > src/app.py", "")).endswith(
+        "notes.txt (files were changed since)"
+    )
+
+
+def test_a_commit_ends_what_was_said_of_the_working_tree() -> None:
+    committed = "[main 2222222] Fix"
+    assert _working_tree(("git status", LONG_STATUS), (_COMMIT, committed)).startswith("commit 2222222")
+    assert _working_tree(("git status && git commit -m Fix", f"{LONG_STATUS}{committed}")).startswith(
+        "commit"
+    )
+    both = ("git commit -qm Fix && git status --short", " M src/b.py\n")
+    assert _working_tree(both) == "git status e1: not committed, changed: src/b.py"

@@ -34,6 +34,7 @@ from helix_desktop.context.summaries.summary_task import (
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO
@@ -262,6 +263,25 @@ def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> No
     items = simulator.transcript.messages.items
     facts = extract_observations(items)
     assert extract_observations(items, facts[:3]) == facts[3:], "what is known is not noted again"
+
+
+def test_an_extract_has_the_newest_progress_alone() -> None:
+    """Also where the handover before it has an older one; what says something else stays."""
+    events: tuple[UserSpoke | AssistantSpoke, ...] = (
+        UserSpoke("Migrate the rows.", 3),
+        AssistantSpoke("10/240 rows are migrated because the index is slow.", "m", 9),
+        UserSpoke("Go on.", 2),
+        AssistantSpoke("35/240 rows are migrated because the index is slow.", "m", 9),
+    )
+    transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
+    earlier, later = transcript.messages.items[:2], transcript.messages.items[2:]
+    sections = extractive_handover(earlier, None)
+    assert any("10/240 rows" in bullet.text for section in sections for bullet in section.bullets)
+    previous = HandoverMade(2, 0, sections, "", "", 0, 10, 100, 50, 8, "m", HandoverTrigger.MANUAL)
+    for found in (extractive_handover([*earlier, *later], None), extractive_handover(later, previous)):
+        texts = [bullet.text for section in found for bullet in section.bullets]
+        assert "35/240 rows are migrated because the index is slow." in texts
+        assert not any("10/240" in text for text in texts)
 
 
 def test_an_answered_request_stays_answered_while_the_agent_works_on_the_next_one() -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold_note import note_lines
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
@@ -15,7 +16,9 @@ from helix_desktop.context.summaries.summary_coverage import (
     check_summary_coverage,
     covered_facts,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.context.summaries.transcript_lines import brief_lines, short_lines, transcript_lines
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import QuestionReply
@@ -365,6 +368,34 @@ def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_the
     assert [bullet.text for bullet in preferences] == [decision]
 
 
+def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> None:
+    """A long question took all the room, and the reply was cut away."""
+    simulator = history()
+    question = f"{'The soak test has been running for days. ' * 12}Shall I stop it at hour 40?"
+    words = "No: let it keep running to hour 72, " + "and write down what it takes, " * 8 + "then stop it."
+    reply = QuestionReply((), words)
+    simulator.record(ToolAnswered("q1", "ask_user", words, "d" * 64, 1, 1, 1, target=question, reply=reply))
+    seq, items = simulator.transcript.last_seq, simulator.transcript.messages.items
+    decision = f"Shall I stop it at hour 40? – {words}"
+    facts = covered_facts(items)
+    assert any(fact.endswith(decision) for fact in facts.of_kind("instructions"))
+    below = also_named(check_summary_coverage(facts, "", 6_000))
+    assert f"{decision} [e{seq}]" in below
+    texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
+    assert any(text.endswith(decision) for text in texts)
+    assert any(line.startswith("user: …") and line.endswith(decision) for line in note_lines(items))
+    for lines in (transcript_lines(items), short_lines(items), brief_lines(items)):
+        assert lines[-1].text.startswith(f"e{seq} user, asked by the agent: …")
+        assert lines[-1].text.endswith(decision)
+    for line, is_named in (
+        ("It is not stopped before hour 72", True),
+        ("It is stopped at hour 72", False),
+        ("It is not stopped", False),
+    ):
+        kinds = {kind.kind: kind for kind in check_summary_coverage(facts, f"- {line} [e{seq}]", 6_000)}
+        assert ((seq,) not in {fact.sources for fact in kinds["instructions"].missing}) is is_named
+
+
 @pytest.mark.parametrize(
     ("instruction", "line", "is_named"),
     [
@@ -423,3 +454,20 @@ def test_a_file_whose_name_begins_with_a_dot_is_named() -> None:
     for text, named in (("- .gitignore, then `.env` [e1]", 2), ("- a.gitignore and .environment [e1]", 0)):
         found = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
         assert (found["files"].named, found["files"].total) == (named, 2)
+
+
+def test_progress_that_was_overtaken_is_no_fact_any_more() -> None:
+    """How far something was need not be named: neither what the agent concluded, nor its numbers."""
+    events: tuple[UserSpoke | AssistantSpoke, ...] = (
+        UserSpoke("Import all 240 files, at 5 GB in all. We were at 3/240 files.", 9),
+        AssistantSpoke("10/240 files are imported, in 12 seconds each.", "m", 9),
+        UserSpoke("And now?", 2),
+        AssistantSpoke("35/240 files are imported, in 11 seconds each.", "m", 9),
+    )
+    items = [
+        *Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)).messages.items
+    ]
+    facts = covered_facts(items)
+    assert [*facts.of_kind("conclusions")] == ["35/240 files are imported, in 11 seconds each."]
+    assert "12 seconds" not in facts.of_kind("numbers")
+    assert {"5 GB", "11 seconds"} <= facts.of_kind("numbers").keys()

@@ -491,3 +491,42 @@ async def test_few_lines_of_a_pattern_name_where_else_it_is_and_the_definition_s
     )
     assert answer.index("src/gauge.py") < answer.index("tests/test_gauge.py")
     assert answer.endswith(f"\n2 more elsewhere in this session, in e{rig.transcript.last_seq}, e2.")
+
+
+async def test_the_edit_that_defines_a_name_stands_before_tests_and_commits_that_show_it() -> None:
+    """Also one so small that its text stands in the call; an edit of a test does not define it."""
+    rig = await SessionRig.create()
+    new_text = "import os\n\ndef read_gauge(name):\n    return name\n"
+    edits = (("src/gauge.py", new_text), ("tests/test_gauge.py", "def test_it():\n    read_gauge('x')\n"))
+    seqs = []
+    for target, text in edits:
+        call = ToolCall("c", "edit_file", json.dumps({"path": target, "old_string": "", "new_string": text}))
+        edited = ToolAnswered("c", call.name, "Edited.", digest_of(b"Edited."), 7, 2, 2, target)
+        content = Content(edited.digest, b"Edited.", call.name, target)
+        seqs.append(await rig.add(AssistantSpoke("", "m", 5, (call,)), edited, contents=(content,)))
+    tested = await rig.use_tool("tests/test_gauge.py", b"    assert read_gauge('x')\n")
+    shown = await rig.use_tool("git show a1b2c3d", b"Add read_gauge\n+def read_gauge(name):\n", "run_command")
+    index = await rig.make_index(2, shown)
+    answer = await rig.recall(index[:12], pattern="read_gauge")
+    head, first, *_ = answer.splitlines()
+    assert head.endswith("definitions first, then the newest")
+    assert first.startswith(f"e{seqs[0] - 1} call: edit_file ")
+    assert "def read_gauge(name)" in first
+    places = [
+        answer.index(f" e{tested} "),
+        answer.index(f" e{shown} "),
+        answer.index(f"e{seqs[1] - 1} call: "),
+    ]
+    assert max(places) == places[2], "what only mentions it in a call comes last"
+
+
+async def test_many_lines_that_have_a_pattern_within_longer_words_name_where_else_it_is() -> None:
+    rig = await SessionRig.create()
+    await rig.say("The gauge is low.")
+    lines = b"".join(b"gauges_%d = 1\n" % number for number in range(6))
+    read = await rig.use_tool("src/all.py", lines)
+    index = await rig.make_index(read, read)
+    answer = await rig.recall(index[:12], pattern="gauge")
+    assert " 6 lines for 'gauge' in 1 place" in answer
+    assert answer.endswith("\n1 more elsewhere in this session, in e2.")
+    assert "elsewhere" not in await rig.recall(index[:12], pattern=r"gauges_\d")
