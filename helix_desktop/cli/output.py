@@ -129,8 +129,8 @@ def _write_over(text: str) -> None:
 
 
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
-    """Print, on a terminal only, what is still being done after a turn."""
-    if sys.stderr.isatty() and (is_compacting or is_noting):
+    """Print what is still being done after a turn, if anything."""
+    if is_compacting or is_noting:
         work = tr("compacting") if is_compacting else tr("noting older messages")
         print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
 

@@ -7713,6 +7713,11 @@
             <source>checkpoint {event} edited by you</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/list.py" />
+            <source>checkpoint {event} of session {session}</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
             <source>checkpoint: %n messages, read {read} tokens, {model}</source>

@@ -11,7 +11,17 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced, Quote
+from helix_desktop.domain.events.summary import (
+    SECTIONS,
+    Bullet,
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    ObservationsMade,
+    ObservationsPlaced,
+    Quote,
+    Section,
+)
 from helix_desktop.domain.messages import Usage
 from tests.support.session_simulator import SessionSimulator
 from tests.unit.domain.events.test_stored_events import FILES, read
@@ -63,6 +73,42 @@ def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float
     """The policy's own threshold; none where an older log did not record it."""
     handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
     assert lines(handover) == [f"summarized ({text}): 8 messages, 100 → 50 tokens in context, lab/m"]
+
+
+def test_handovers_and_checkpoints_say_what_is_open() -> None:
+    """The two sections that say most, issues before the rest; an edited checkpoint says the user's words."""
+    sections = tuple(
+        Section(title, (Bullet(f"First of {title}", (1,)), Bullet(f"Second of {title}", (1,))))
+        for title in SECTIONS
+        if title != "TODO Items"
+    )
+    handover = msgspec.structs.replace(_HANDOVER, sections=sections)
+    checkpoint = HandoverDiscarded(900, prepared=HandoverPrepared(handover, 40_000, 880))
+    edited = msgspec.structs.replace(
+        handover, revises=3, sections=(Section("TODO Items", (Bullet("Ask Ann"),)), *sections[1:2])
+    )
+    discarded = HandoverDiscarded(prepared=HandoverPrepared(edited))
+    events: tuple[Event, ...] = (UserSpoke("Go.", 1), handover, checkpoint, discarded)
+    log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
+    gist = [
+        "    Current Issues",
+        "    - First of Current Issues",
+        "    - Second of Current Issues",
+        "    Completed Work",
+        "    - First of Completed Work",
+        "    - Second of Completed Work",
+    ]
+    first, *below = rewrite_lines(log[:2])
+    assert first.startswith("e2  summarized (automatic at 60 %): ")
+    assert below == gist
+    first, *below = list(rewrite_lines(log[:3]))[7:]
+    assert first == "e3  checkpoint: 8 messages, read 880 tokens, lab/m"
+    assert below == gist
+    assert list(rewrite_lines(log))[14:17] == [
+        "e4  checkpoint e3 edited by you",
+        "    TODO Items",
+        "    - Ask Ann",
+    ]
 
 
 def test_reflections_and_observations_are_distinguished() -> None:
