@@ -107,11 +107,13 @@ class AppServices:
         self.tools = ToolService(data_dir, self.registry, self.counter.count)
         self.git = GitCheckouts(self.registry, self.tools.environment)
         self.prompt_files = PromptFiles(data_dir.prompt_files_dir, self.registry, self.tools.open_jail)
-        self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(
             data_dir.root, self.registry, self.secrets, self.borrow_store, self.counter.count
         )
         self.file_histories = FileHistories(self.registry, data_dir.root)
+        self.mcp_servers = McpServerService(
+            self.registry, self.secrets, environ, self.counter, self.file_histories
+        )
         self._approver, self._run_instructions = approver, run_instructions
         self.user_instructions = UserInstructions(data_dir)
         self._workspaces: dict[str, OpenWorkspace] = {}

@@ -44,6 +44,10 @@ class FileHistories:
         self.start(workspace_id)
         return history
 
+    def of(self, workspace_id: str) -> WorkspaceFileHistory | None:
+        """Return the file history of an open workspace; None: it has none now."""
+        return self._open.get(workspace_id)
+
     def storage(self, workspace_id: str) -> FileHistoryStorage:
         """Return what the file history of a workspace takes on disk, open or not."""
         return FileHistoryStorage(self._file(workspace_id), wall_clock_ms)

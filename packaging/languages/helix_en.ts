@@ -13899,8 +13899,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Files that it runs have changed since you approved it: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Files that it runs have changed: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>Folder {folder} not found.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Helix now checks the files of the workspace that a server runs: {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14066,6 +14081,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>Review it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Review it in Settings → MCP servers.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14311,6 +14331,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>{name} was changed in the meantime.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>{name} wasn't started.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18713,6 +18738,14 @@
     <context>
         <name>Settings: MCP</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>%n more.</source>
+            <translation>
+                <numerusform>%n more.</numerusform>
+                <numerusform>%n more.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>%n tools</source>
@@ -18831,6 +18864,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Files that it runs have changed since you approved it: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
             <source>Filter tools</source>
             <translation type="unfinished" />
@@ -18848,6 +18886,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/sharing_card.py" />
             <source>For programs that can't start commands. Only on this computer, with the token.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Helix now checks the files of the workspace that a server runs: {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18914,6 +18957,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/page.py" />
             <source>No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want to use.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Of the workspace it runs {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19013,7 +19061,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>This configuration hasn't been approved.</source>
             <translation type="unfinished" />
         </message>
@@ -19068,6 +19116,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>You're asked again when such a file changes, or the agent changes anything in {folders}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>You're asked again when such a file changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
             <source>hidden</source>
             <translation type="unfinished" />
@@ -19075,6 +19133,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>no tools</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>the workspace</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
