@@ -3177,6 +3177,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Changes can't be reverted while the workspace is open for reading only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
             <source>Changes lists it as “{name}”, and can undo it later.</source>
             <translation type="unfinished" />
@@ -3513,6 +3518,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Helix's data folder can't be written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Hunks are those of one change of one file.</source>
             <translation type="unfinished" />
         </message>
@@ -3659,6 +3669,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Looking at the files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Make it writable, or free up disk space, then restart Helix.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7190,6 +7205,11 @@
         <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>Open the folder in the window, or run a turn in it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>Opened for reading.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17583,6 +17603,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <source>Read-only: the data folder can't be written</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/effort.py" />
             <source>Reasoning effort</source>
             <translation type="unfinished" />
@@ -21711,6 +21736,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/run.py" />
+            <source>Opened for reading: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/app/single_instance.py" />
             <source>Otherwise end that process and start again. Your data is safe.</source>
             <translation type="unfinished" />
@@ -21733,6 +21763,11 @@
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
             <source>See {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/run.py" />
+            <source>Sessions can be read and exported; what you change isn't saved. Make the folder writable or free up disk space, then restart Helix.</source>
             <translation type="unfinished" />
         </message>
         <message>
