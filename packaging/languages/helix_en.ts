@@ -3177,6 +3177,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Changes can't be reverted while the workspace is open for reading only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/changes/revert_flow.py" />
             <source>Changes lists it as “{name}”, and can undo it later.</source>
             <translation type="unfinished" />
@@ -3513,6 +3518,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Helix's data folder can't be written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Hunks are those of one change of one file.</source>
             <translation type="unfinished" />
         </message>
@@ -3659,6 +3669,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Looking at the files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Make it writable, or free up disk space, then restart Helix.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7190,6 +7205,11 @@
         <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>Open the folder in the window, or run a turn in it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>Opened for reading.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14037,8 +14057,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Files that it runs have changed since you approved it: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Files that it runs have changed: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>Folder {folder} not found.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Helix now checks the files of the workspace that a server runs: {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14204,6 +14239,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>Review it again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Review it in Settings → MCP servers.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14459,6 +14499,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>{name} was changed in the meantime.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>{name} wasn't started.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17706,6 +17751,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <source>Read-only: the data folder can't be written</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/effort.py" />
             <source>Reasoning effort</source>
             <translation type="unfinished" />
@@ -18861,6 +18911,14 @@
     <context>
         <name>Settings: MCP</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>%n more.</source>
+            <translation>
+                <numerusform>%n more.</numerusform>
+                <numerusform>%n more.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>%n tools</source>
@@ -18979,6 +19037,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Files that it runs have changed since you approved it: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
             <source>Filter tools</source>
             <translation type="unfinished" />
@@ -18996,6 +19059,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/sharing_card.py" />
             <source>For programs that can't start commands. Only on this computer, with the token.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Helix now checks the files of the workspace that a server runs: {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19062,6 +19130,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/page.py" />
             <source>No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want to use.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Of the workspace it runs {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19161,7 +19234,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>This configuration hasn't been approved.</source>
             <translation type="unfinished" />
         </message>
@@ -19216,6 +19289,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>You're asked again when such a file changes, or the agent changes anything in {folders}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>You're asked again when such a file changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
             <source>hidden</source>
             <translation type="unfinished" />
@@ -19223,6 +19306,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>no tools</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>the workspace</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -21806,6 +21894,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/run.py" />
+            <source>Opened for reading: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/app/single_instance.py" />
             <source>Otherwise end that process and start again. Your data is safe.</source>
             <translation type="unfinished" />
@@ -21828,6 +21921,11 @@
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
             <source>See {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/run.py" />
+            <source>Sessions can be read and exported; what you change isn't saved. Make the folder writable or free up disk space, then restart Helix.</source>
             <translation type="unfinished" />
         </message>
         <message>
