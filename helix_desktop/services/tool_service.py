@@ -27,7 +27,13 @@ from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox import (
+    NoSandbox,
+    Sandbox,
+    SandboxScope,
+    confines,
+    describe_sandbox,
+)
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.workspace_tools import (
@@ -133,21 +139,22 @@ class ToolService:
 
     async def is_sandboxed(self, workspace_id: str) -> bool:
         """Return True if commands of a workspace stay in its folder and off the network."""
-        kind, scope = await self._sandbox(workspace_id)
-        return confines(kind, scope, self.grants(workspace_id).network)
+        sandbox, scope = await self._sandbox(workspace_id)
+        return confines(sandbox.kind, scope, self.grants(workspace_id).network)
 
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
-        kind, scope = await self._sandbox(workspace_id)
-        description = describe_sandbox(kind, self.grants(workspace_id).network, scope.contains_home)
+        sandbox, scope = await self._sandbox(workspace_id)
+        kind, network = sandbox.kind, self.grants(workspace_id).network
+        description = describe_sandbox(kind, network, scope.contains_home, sandbox.isolates_sockets)
         missing = kind == "none" and self.grants(workspace_id).sandbox
         return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 
-    async def _sandbox(self, workspace_id: str) -> tuple[SandboxKind, SandboxScope]:
+    async def _sandbox(self, workspace_id: str) -> tuple[Sandbox, SandboxScope]:
         root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)
         scope = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
-        kind = (await self.sandboxes.detect()).kind if self.grants(workspace_id).sandbox else "none"
-        return kind, scope
+        sandbox = await self.sandboxes.detect() if self.grants(workspace_id).sandbox else NoSandbox()
+        return sandbox, scope
 
     def grants(self, workspace_id: str) -> ToolGrants:
         """Return the current grants of a workspace."""

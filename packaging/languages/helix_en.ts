@@ -24478,6 +24478,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>With network access, it can also reach other programs of yours, such as your display and keyboard.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Write any file</source>
             <translation type="unfinished" />
