@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
@@ -57,13 +59,21 @@ NO_SANDBOX_ADVICE = (
 class ToolService:
     """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
-    def __init__(self, data_dir: DataDir, registry: WorkspaceRegistry, count_tokens: CountTokens) -> None:
+    def __init__(
+        self,
+        data_dir: DataDir,
+        registry: WorkspaceRegistry,
+        count_tokens: CountTokens,
+        home_names: Callable[[], Sequence[str]] = lambda: DEFAULT_HOME_NAMES,
+    ) -> None:
+        """`home_names` are the files and folders of the home folder that commands see."""
         self._registry, self._count_tokens = registry, count_tokens
         self._protected = (
             *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
             data_dir.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
         )
-        self.sandboxes = SandboxProvider(hidden=(data_dir.root, temporary_base()))
+        hidden = (data_dir.root, temporary_base())
+        self.sandboxes = SandboxProvider(hidden=hidden, home_names=home_names)
         self._toolsets: dict[str, Toolset] = {}
         self._file_indexes: dict[str, FileIndex] = {}
 

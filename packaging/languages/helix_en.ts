@@ -20025,7 +20025,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
-            <source>Commands can write only in the workspace, and can't read the keys and passwords in your home folder. They can read all files of the workspace, such as .env.</source>
+            <source>Commands can write only in the workspace, and read all its files, such as .env. Of your home folder they see only the listed toolchains and caches, and what the project is built with.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20041,6 +20041,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Effect of the rule</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Files and folders of your home folder that commands see</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Home folder: what commands see…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20084,6 +20094,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Other models still ask.</source>
             <translation type="unfinished" />
@@ -20091,6 +20106,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Permissions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Restore defaults</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20126,6 +20146,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Run demo calls without asking</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Save</source>
             <translation type="unfinished" />
         </message>
         <message>
