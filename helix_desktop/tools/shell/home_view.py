@@ -16,6 +16,7 @@ from helix_desktop.domain.permissions.home_folder import (
     relocated_names,
 )
 from helix_desktop.tools.shell.linked_projects import LinkedProjects
+from helix_desktop.tools.shell.secret_paths import names_there
 
 _HOMES = ("/home", "/root", "/var/home")
 _WINDOWS_HOMES = "[a-z]/Users"  # below /mnt, in the Windows Subsystem for Linux
@@ -69,10 +70,10 @@ def find_home_view(
     covered = _covered(home, environ)
     finder = _Finder(root, home, covered, hidden)
     for base, listed in _listed(home, names, environ):
-        for name in listed:
+        for name in names_there(base, listed):
             finder.add(base / name)
     for base, listed in _listed(home, FILTERED_HOME_FILES, environ):
-        for name in listed:
+        for name in names_there(base, listed):
             finder.add_filtered(base / name)
     for shared in _SHARED_IN_HOMES:
         finder.add(shared)

@@ -38,7 +38,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", ".git", "target", "build", 
 _RELATIVE = re.compile(r"(?<![\w./])(?:\.\./)+[\w.@+/-]*")
 _PTH_LINE = re.compile(r"(?m)^(/.+)$")
 _EDITABLE = re.compile(r"['\"](/[^'\"\n]+)['\"]")
-_MAX_FOLDERS = 200  # of a project, in which manifests are read
+_MAX_FOLDERS = 60  # of a project, in which manifests are read
 _MAX_DEPTH = 2
 _MAX_PROJECTS = 30
 _MAX_ENTRIES = 2_000
@@ -166,7 +166,7 @@ class LinkedProjects:
             for name in _names(packages):
                 if name.endswith(".pth") or (name.startswith("__editable__") and name.endswith(".py")):
                     text = _read(packages / name)
-                    for target in (*_PTH_LINE.findall(text), *_EDITABLE.findall(text)):
+                    for target in {*_PTH_LINE.findall(text), *_EDITABLE.findall(text)}:
                         project = self._project_of(Path(target))
                         if project is not None:
                             self._projects[project] = None
@@ -181,14 +181,18 @@ class LinkedProjects:
                 if entry.is_symlink():
                     yield Path(entry.path)
                 elif entry.name in _MANIFESTS:
-                    names = _RELATIVE.findall(_read(Path(entry.path)))
-                    yield from (folder / name for name in names)
+                    text = _read(Path(entry.path))
+                    if "../" in text:  # which takes no time to find out
+                        yield from (folder / name for name in _RELATIVE.findall(text))
                 elif entry.name == "node_modules" and depth == 0:
                     yield from _package_links(Path(entry.path))
-                elif (
-                    depth < _MAX_DEPTH and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
-                ):
+                elif depth < _MAX_DEPTH and _is_searched(entry):
                     pending.append((Path(entry.path), depth + 1))
+
+
+def _is_searched(entry: os.DirEntry[str]) -> bool:
+    is_named_so = entry.name.startswith(".") or entry.name in _SKIPPED
+    return not is_named_so and entry.is_dir(follow_symlinks=False)
 
 
 def _package_links(folder: Path) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from helix_desktop.domain.permissions.home_folder import RELOCATED, relocated_names
@@ -83,7 +83,7 @@ _VARIABLES = (
 
 def secret_paths(home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the existing files and folders that hold secrets of the user or the system, links resolved."""
-    own = (home / name for name in _HOME)
+    own = (home / name for name in names_there(home, _HOME))
     elsewhere = (
         Path(environ[variable]) / name
         for variable in RELOCATED
@@ -101,6 +101,15 @@ def secret_paths(home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
     system = (*map(Path, _SYSTEM), *Path(folder).glob(pattern))
     readable = (path for path in system if os.access(path, os.R_OK))
     return existing_paths((*own, *elsewhere, *named, *readable))
+
+
+def names_there(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield those of many names below a folder that may exist: their first part does."""
+    try:
+        there = set(os.listdir(folder))
+    except OSError:
+        return
+    yield from (name for name in names if not name or name.partition("/")[0] in there)
 
 
 def escape_sockets() -> tuple[Path, ...]:

@@ -19,8 +19,9 @@ from helix_desktop.domain.permissions.home_folder import home_names
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest, ToolResult
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.shell.landlock_syscalls import abi_version
 from helix_desktop.tools.shell.sandbox import Sandbox, confines
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bwrap import Bubblewrap, find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
 from helix_desktop.tools.shell.scratch import temporary_base
@@ -370,6 +371,7 @@ def test_readable_folders_contain_no_hidden_one(home: Path) -> None:
     ]
 
 
+_SOCKET_SCOPE_ABI = 6
 KEY_PLACES = (
     ".bashrc", ".zshrc", ".profile", ".env", ".envrc", ".netrc", ".wgetrc", ".curlrc", ".npmrc", ".pypirc",
     ".yarnrc.yml", ".git-credentials", ".config/git/credentials", ".config/gh/hosts.yml", ".ssh/id_rsa",
@@ -651,6 +653,21 @@ async def test_no_variable_leads_to_other_programs(sandbox_rig: SandboxRig) -> N
     assert "leads-out" not in result.content.decode()
 
 
+async def test_the_card_says_where_programs_can_be_reached_with_network(bubblewrap_rig: SandboxRig) -> None:
+    """With a kernel that can't keep a command from sockets without a path."""
+    sentence = "it can also reach other programs of yours, such as your display and keyboard."
+    program = shutil.which("bwrap")
+    assert program is not None
+    for abi, says_so in ((5, True), (6, False)):
+        sandbox = Bubblewrap(program, landlock_abi=abi)
+        box = SandboxRig(bubblewrap_rig.home, sandbox).box
+        for network in (False, True):
+            ask = await box.approval(make_call("run_command", command="make", network=network))
+            assert isinstance(ask, ApprovalRequest)
+            assert (sentence in ask.summary) == (says_so and network)
+
+
+@pytest.mark.skipif(abi_version() < _SOCKET_SCOPE_ABI, reason="this kernel has no scope for sockets")
 async def test_no_socket_without_a_path_leads_out_with_network(sandbox_rig: SandboxRig) -> None:
     """As an X server has: who reaches it can photograph the display, and type."""
     name = f"helix-test-{secrets.token_hex(4)}"
