@@ -160,7 +160,8 @@ class LinkedProjects:
             yield real
         python = Path(os.path.realpath(real / "bin/python"))
         prefix = python.parent.parent
-        if python.is_file() and any((prefix / "lib").glob("python*")) and prefix not in self._home.parents:
+        is_python = python.name.startswith(("python", "pypy")) and python.is_file()
+        if is_python and any((prefix / "lib").glob("python*")) and prefix not in self._home.parents:
             yield from (prefix,) if prefix != self._home else ()
         for packages in (real / "lib").glob("python*/site-packages"):
             for name in _names(packages):

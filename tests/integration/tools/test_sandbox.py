@@ -575,6 +575,33 @@ async def test_projects_that_this_one_builds_with_are_seen_without_their_keys(
     assert "key-4711" not in text
 
 
+async def test_no_link_or_file_of_the_workspace_shows_more_of_the_home(bubblewrap_rig: SandboxRig) -> None:
+    """As a confined command may leave them: an interpreter, a git folder, a package, a link."""
+    home, root = bubblewrap_rig.home, bubblewrap_rig.root
+    keys = (".local/share/tool/auth.json", ".cfg/objects/key", "Documents/key", "other/key", ".tool/key")
+    for name in keys:
+        _write(home, name, "key-4711\n")
+    for name in (
+        ".local/lib/python3.11/x",
+        "Documents/lib/python3.11/x",
+        ".local/bin/tool",
+        "Documents/bin/tool",
+    ):
+        _write(home, name, "")
+    _write(home, ".cfg/HEAD", "ref: refs/heads/main\n")
+    _write(home, ".tool/package.json", "{}")
+    _write(root, ".git", f"gitdir: {home}/.cfg\n")
+    _write(root, "package.json", '{"a": "file:../other", "b": "file:../.tool", "c": "file:../Documents"}')
+    (root / "link").symlink_to(home / ".tool")
+    for number, target in enumerate((".local/bin/tool", "Documents/bin/tool")):
+        _write(root, f"{('.venv', 'venv')[number]}/pyvenv.cfg", "")
+        python = root / ("venv" if number else ".venv") / "bin/python"
+        python.parent.mkdir()
+        python.symlink_to(home / target)
+    text = await bubblewrap_rig.text("\n".join(f"cat {home}/{name}" for name in keys))
+    assert "key-4711" not in text
+
+
 async def test_a_part_of_a_checkout_and_a_worktree_know_their_repository(sandbox_rig: SandboxRig) -> None:
     home, root = sandbox_rig.home, sandbox_rig.root
     part = home / "mono/part"
