@@ -105,7 +105,9 @@ class AppServices:
             response_timeout_s=response_timeout_s,
             save_learned=self._save_learned_window,
         )
-        self.tools = ToolService(data_dir, self.registry, self.counter.count)
+        self.tools = ToolService(
+            data_dir, self.registry, self.counter.count, lambda: self.settings.home_names
+        )
         self.git = GitCheckouts(self.registry, self.tools.environment)
         self.prompt_files = PromptFiles(data_dir.prompt_files_dir, self.registry, self.tools.open_jail)
         self.cache_endpoints = CacheEndpoints(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
@@ -27,7 +29,13 @@ from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox import (
+    NoSandbox,
+    Sandbox,
+    SandboxScope,
+    confines,
+    describe_sandbox,
+)
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.workspace_tools import (
@@ -51,13 +59,21 @@ NO_SANDBOX_ADVICE = (
 class ToolService:
     """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
-    def __init__(self, data_dir: DataDir, registry: WorkspaceRegistry, count_tokens: CountTokens) -> None:
+    def __init__(
+        self,
+        data_dir: DataDir,
+        registry: WorkspaceRegistry,
+        count_tokens: CountTokens,
+        home_names: Callable[[], Sequence[str]] = lambda: DEFAULT_HOME_NAMES,
+    ) -> None:
+        """`home_names` are the files and folders of the home folder that commands see."""
         self._registry, self._count_tokens = registry, count_tokens
         self._protected = (
             *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
             data_dir.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
         )
-        self.sandboxes = SandboxProvider(hidden=(data_dir.root, temporary_base()))
+        hidden = (data_dir.root, temporary_base())
+        self.sandboxes = SandboxProvider(hidden=hidden, home_names=home_names)
         self._toolsets: dict[str, Toolset] = {}
         self._file_indexes: dict[str, FileIndex] = {}
 
@@ -133,21 +149,22 @@ class ToolService:
 
     async def is_sandboxed(self, workspace_id: str) -> bool:
         """Return True if commands of a workspace stay in its folder and off the network."""
-        kind, scope = await self._sandbox(workspace_id)
-        return confines(kind, scope, self.grants(workspace_id).network)
+        sandbox, scope = await self._sandbox(workspace_id)
+        return confines(sandbox.kind, scope, self.grants(workspace_id).network)
 
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
-        kind, scope = await self._sandbox(workspace_id)
-        description = describe_sandbox(kind, self.grants(workspace_id).network, scope.contains_home)
+        sandbox, scope = await self._sandbox(workspace_id)
+        kind, network = sandbox.kind, self.grants(workspace_id).network
+        description = describe_sandbox(kind, network, scope.contains_home, sandbox.isolates_sockets)
         missing = kind == "none" and self.grants(workspace_id).sandbox
         return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 
-    async def _sandbox(self, workspace_id: str) -> tuple[SandboxKind, SandboxScope]:
+    async def _sandbox(self, workspace_id: str) -> tuple[Sandbox, SandboxScope]:
         root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)
         scope = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
-        kind = (await self.sandboxes.detect()).kind if self.grants(workspace_id).sandbox else "none"
-        return kind, scope
+        sandbox = await self.sandboxes.detect() if self.grants(workspace_id).sandbox else NoSandbox()
+        return sandbox, scope
 
     def grants(self, workspace_id: str) -> ToolGrants:
         """Return the current grants of a workspace."""

@@ -20271,7 +20271,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
-            <source>Commands can write only in the workspace, and can't read the keys and passwords in your home folder. They can read all files of the workspace, such as .env.</source>
+            <source>Commands can write only in the workspace, and read all its files, such as .env. Of your home folder they see only the listed toolchains and caches, and what the project is built with.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20287,6 +20287,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Effect of the rule</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Files and folders of your home folder that commands see</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Home folder: what commands see…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20330,6 +20340,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Other models still ask.</source>
             <translation type="unfinished" />
@@ -20337,6 +20352,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Permissions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Restore defaults</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20372,6 +20392,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Run demo calls without asking</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Save</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24731,6 +24756,11 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Use {tool}: {subject}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>With network access, it can also reach other programs of yours, such as your display and keyboard.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -137,7 +137,7 @@ class GitProgram:
 
     def _scope(self) -> SandboxScope:
         """Return what git may read; it writes nothing. Blocks."""
-        scope = self._sandboxes.scope_for(self.root, self._scratch.folder())
+        scope = self._sandboxes.scope_for(self.root, self._scratch.folder(), self._scratch.private_folder())
         checkout = find_checkout(self.root)
         folders = checkout.git_folders if checkout is not None else ()
         return replace(scope, is_read_only=True, read_only=(*scope.read_only, *folders))
