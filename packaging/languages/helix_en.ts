@@ -24362,6 +24362,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>It was in {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Never: {action}</source>
             <translation type="unfinished" />
@@ -24478,6 +24483,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>What was taken out is no longer kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Write any file</source>
             <translation type="unfinished" />
@@ -24560,6 +24570,11 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>write any file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>{file} could not be restored.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -27176,13 +27191,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>a program that Python runs at its start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>a program that cargo build runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>a program that pip install runs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>a program that runs with the tests</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -27200,37 +27225,42 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that cmake runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that docker build runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that just runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that make runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that task runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>containers that an editor builds</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>filters of git that files go through</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>hooks and servers of another agent; not used by Helix</source>
             <translation type="unfinished" />
         </message>
@@ -27240,17 +27270,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>jobs that run where the project is pushed</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>options that bazel follows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs if configured</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs on commits</source>
             <translation type="unfinished" />
         </message>
@@ -27260,27 +27295,42 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>repositories that git fetches</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>scripts that composer runs, also on install</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>scripts that npm runs, also on install</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>servers that other agents start; not used by Helix</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>sets the environment of every shell in the folder</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>settings that a package manager follows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>settings that an editor applies</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>tasks that an editor runs</source>
             <translation type="unfinished" />
         </message>
@@ -27292,6 +27342,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/policy_file.py" />
             <source>true or false</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>what pip install builds with</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">

@@ -43,6 +43,11 @@ class SandboxProvider:
                 self._detected = await asyncio.to_thread(self._find)
             return self._detected
 
+    @property
+    def home(self) -> Path:
+        """The user's home folder, links resolved."""
+        return self._home
+
     def scope_for(self, root: Path, scratch: Path) -> SandboxScope:
         """Return what commands of the workspace at `root` may access; blocks."""
         candidates = (*secret_paths(self._home), *escape_sockets(), *existing_paths(self._hidden))
