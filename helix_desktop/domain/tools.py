@@ -314,13 +314,15 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
 class ApprovalReply(msgspec.Struct, frozen=True):
     """The user's answer to a question; `rule` is what it saves, `reason` is for the agent on a denial.
 
-    `allows_demo_calls`: from now on the demo model's calls in this sample run without asking.
+    `allows_demo_calls`: from now on the demo model's calls in this sample run without asking. `is_fixed`: an
+    option of the command line gave it, whatever the question.
     """
 
     decision: ApprovalDecision
     rule: PermissionRule | None = None
     reason: str = ""
     allows_demo_calls: bool = False
+    is_fixed: bool = False
 
 
 ALLOW_DEMO_CALLS = ApprovalReply("always", allows_demo_calls=True)

@@ -2865,6 +2865,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>%n files restored.</source>
+            <translation>
+                <numerusform>%n file restored.</numerusform>
+                <numerusform>%n files restored.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files reverted.</source>
             <translation>
@@ -2878,6 +2886,14 @@
             <translation>
                 <numerusform>%n file rewound.</numerusform>
                 <numerusform>%n files rewound.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>%n files taken back. They are kept.</source>
+            <translation>
+                <numerusform>%n file taken back. It is kept.</numerusform>
+                <numerusform>%n files taken back. They are kept.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -3157,6 +3173,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Changed what other programs run: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/change_list_view.py" />
             <location filename="../../helix_desktop/ui/changes/commands.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
@@ -3345,6 +3366,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Copying files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Couldn't be taken back, and programs run it: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4125,6 +4151,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Tables are missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Taken back, as programs run it by themselves: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5159,6 +5190,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Keep what runs by itself?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_painting.py" />
             <source>Last text {time} ago</source>
             <translation type="unfinished" />
@@ -5444,6 +5480,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Replaced by noted facts. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/auto_run_strip.py" />
+            <source>Restore</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5868,6 +5909,11 @@
         <message>
             <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Turn tool calling on at the model's server, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/auto_run_strip.py" />
+            <source>Undo</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24367,6 +24413,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Keep</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Never: {action}</source>
             <translation type="unfinished" />
@@ -24374,6 +24425,11 @@
         <message>
             <location filename="../../helix_desktop/tools/shell/sandbox.py" />
             <source>Not sandboxed: it can do anything you can, on this computer and the network.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Programs outside the sandbox will run or follow it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24438,8 +24494,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Take back</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>The command changed what other programs run or follow by themselves:
+{files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>The command is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>The files become what they were. You can restore them later.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24485,6 +24557,11 @@
         <message>
             <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
             <source>What was taken out is no longer kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>What was taken out stays out. You can restore it later.</source>
             <translation type="unfinished" />
         </message>
         <message>
