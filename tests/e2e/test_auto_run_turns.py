@@ -14,7 +14,7 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import QuestionAsked, Update
+from helix_desktop.agent.session_updates import ApprovalRequested, QuestionAsked, Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.permission_mode import PermissionMode
@@ -81,7 +81,7 @@ class TurnRig:
         """Run a turn with the command; return what it answered."""
         self.conversation = await self.workspace.open_session("one")
         await self.conversation.set_mode(mode)
-        await self.conversation.run("Plant it")
+        await asyncio.wait([self._scope.start(self.conversation.run("Plant it"), "turn")])
         events = [entry.event for entry in self.conversation.session.log]
         return next(event for event in events if isinstance(event, ToolAnswered))
 
@@ -143,12 +143,13 @@ async def test_what_a_stopped_turn_left_undecided_is_taken_back(tmp_path: Path) 
 
 async def test_a_command_that_the_user_allowed_by_a_click_works_as_before(tmp_path: Path) -> None:
     async with turn_rig(tmp_path) as rig:
-        rig.workspace.listen(
-            lambda _, update: (
-                [rig.conversation.answer(ask.call_id, ApprovalReply("once")) for ask in rig.conversation.asks]
-                and None
-            )
-        )
+        loop = asyncio.get_running_loop()
+
+        def allow(_session: str, update: Update) -> None:
+            if isinstance(update, ApprovalRequested):
+                loop.call_soon(rig.conversation.answer, update.ask.call_id, ApprovalReply("once"))
+
+        rig.workspace.listen(allow)
         answer = await rig.turn("ask")
         assert not rig.questions
         assert (rig.project / ".envrc").exists()
