@@ -95,9 +95,11 @@ def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
         lines[outcome].append(f"{name} ({why})" if why else name)
     texts = []
     if lines["removed"]:
-        texts.append(tr("Taken back, as programs run it by themselves: {files}", files=lines["removed"]))
+        texts.append(
+            tr("Taken back, as programs run it by themselves: {files}", files=tuple(lines["removed"]))
+        )
     if lines["failed"]:
-        texts.append(tr("Couldn't be taken back, and programs run it: {files}", files=lines["failed"]))
+        texts.append(tr("Couldn't be taken back, and programs run it: {files}", files=tuple(lines["failed"])))
     if lines["left"]:
-        texts.append(tr("Changed what other programs run: {files}", files=lines["left"]))
+        texts.append(tr("Changed what other programs run: {files}", files=tuple(lines["left"])))
     return texts

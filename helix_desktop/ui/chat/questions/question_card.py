@@ -257,12 +257,13 @@ class QuestionCard(QWidget):
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         paint_box(painter, QRectF(self.rect()), style.color(theme.surface), style.color(theme.accent), 12)
-        lit = self.field.hasFocus()
-        frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
-        border = style.color(theme.accent if lit else theme.border_strong)
-        paint_box(painter, frame, style.color(theme.canvas), border, 8)
-        if lit:
-            paint_box(painter, frame.adjusted(1, 1, -1, -1), None, border, 7)
+        if not self.field.isHidden():
+            lit = self.field.hasFocus()
+            frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
+            border = style.color(theme.accent if lit else theme.border_strong)
+            paint_box(painter, frame, style.color(theme.canvas), border, 8)
+            if lit:
+                paint_box(painter, frame.adjusted(1, 1, -1, -1), None, border, 7)
         side = style.px(_ICON)
         line = self._title.geometry()
         top = line.y() + (style.px(UI + 6) - side) / 2
