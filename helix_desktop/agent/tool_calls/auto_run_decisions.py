@@ -16,6 +16,7 @@ from helix_desktop.domain.permissions.auto_run import auto_run_kind
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome, ToolResult
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.task_scope import TaskScope
 
 text = TextContext("Tools")
@@ -120,7 +121,11 @@ def named_changes(changes: Iterable[FileChange], known: Iterable[AutoRunChange])
 
 def question_text(changes: list[AutoRunChange]) -> str:
     """Return what the user is asked, with the files and what follows from each."""
-    lines = [f"{change.path}: {'; '.join(change.reasons) or change.effect}" for change in changes[:_NAMED]]
+    lines = [
+        f"{escape_hidden_name(change.path)}: "
+        f"{'; '.join(map(escape_hidden_name, change.reasons)) or change.effect}"
+        for change in changes[:_NAMED]
+    ]
     if len(changes) > _NAMED:
         lines.append(f"… {len(changes) - _NAMED}")
     return text(
@@ -146,7 +151,7 @@ def _note(changes: list[AutoRunChange]) -> str:
     """Return what the model is told; empty if nothing was decided."""
     lines = []
     for outcome, words in _NOTES.items():
-        paths = [change.path for change in changes if change.outcome == outcome]
+        paths = [escape_hidden_name(change.path) for change in changes if change.outcome == outcome]
         if paths:
             lines.append(f"[{words}: {', '.join(paths)}]")
     return "\n".join(("", *lines, "")) if lines else ""
