@@ -205,6 +205,7 @@ class AppServices:
             file_history=self._file_history(workspace_id, root),
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
+            auto_run=self.tools.auto_run(workspace_id, root) if root else None,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

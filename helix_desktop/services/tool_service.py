@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch
+from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
@@ -29,6 +29,7 @@ from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import (
     NoSandbox,
     Sandbox,
@@ -56,6 +57,21 @@ NO_SANDBOX_ADVICE = (
 )
 
 
+TAKEN_OUT = "taken-out"
+"""The folder in a workspace's data where what was taken out is kept."""
+
+
+class _GuardStore:
+    """The guard of a workspace, for asyncio."""
+
+    def __init__(self, guard: AutoRunGuard) -> None:
+        self._guard = guard
+
+    async def put(self, kept_id: str, *, found: bool) -> None:
+        """Put what a call left back, or take it out again. Raises HelixError."""
+        await asyncio.to_thread(self._guard.put, kept_id, found=found)
+
+
 class ToolService:
     """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
@@ -76,6 +92,7 @@ class ToolService:
         self.sandboxes = SandboxProvider(hidden=hidden, home_names=home_names)
         self._toolsets: dict[str, Toolset] = {}
         self._file_indexes: dict[str, FileIndex] = {}
+        self._guards: dict[str, AutoRunGuard] = {}
 
     def create_tools(self, workspace_id: str, root: Path, contents: ContentReader) -> ToolRegistry:
         """Return the tools of the workspace whose folder is `root`."""
@@ -87,8 +104,20 @@ class ToolService:
             sandbox_provider=self.sandboxes,
             current_grants=lambda: self.grants(workspace_id),
             web=(WebFetcher(), resolve),
+            guard=self.guard(workspace_id, root),
         )
         return create_workspace_tools(root, contents, setup)
+
+    def guard(self, workspace_id: str, root: Path) -> AutoRunGuard:
+        """Return the guard of a workspace, the same for each call while the workspace is open."""
+        if workspace_id not in self._guards:
+            folder = self._registry.data_folder(workspace_id) / TAKEN_OUT
+            self._guards[workspace_id] = AutoRunGuard(root, self.sandboxes.home, folder)
+        return self._guards[workspace_id]
+
+    def auto_run(self, workspace_id: str, root: Path) -> AutoRunStore:
+        """Return what holds what the calls of a workspace changed that other programs run."""
+        return _GuardStore(self.guard(workspace_id, root))
 
     def open_jail(self, root: Path) -> Jail:
         """Return the jail of the workspace at `root`."""
@@ -124,6 +153,7 @@ class ToolService:
             clean_environment(environ),
             self.sandboxes,
             lambda: self.grants(workspace_id),
+            self.guard(workspace_id, root),
         )
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
@@ -140,6 +170,7 @@ class ToolService:
         """Unregister the tools of a closed workspace, and its index of files."""
         self._toolsets.pop(workspace_id, None)
         self._file_indexes.pop(workspace_id, None)
+        self._guards.pop(workspace_id, None)
 
     async def set_grant(self, workspace_id: str, grant: Grant, allowed: bool) -> None:
         """Grant or revoke one access of a workspace's agent, from its next call on. Raises HelixError."""

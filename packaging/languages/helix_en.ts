@@ -2865,6 +2865,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>%n files restored.</source>
+            <translation>
+                <numerusform>%n file restored.</numerusform>
+                <numerusform>%n files restored.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files reverted.</source>
             <translation>
@@ -2878,6 +2886,14 @@
             <translation>
                 <numerusform>%n file rewound.</numerusform>
                 <numerusform>%n files rewound.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>%n files taken back. They are kept.</source>
+            <translation>
+                <numerusform>%n file taken back. It is kept.</numerusform>
+                <numerusform>%n files taken back. They are kept.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -3157,6 +3173,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Changed what other programs run: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/change_list_view.py" />
             <location filename="../../helix_desktop/ui/changes/commands.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
@@ -3350,6 +3371,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>Copying files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Couldn't be taken back, and programs run it: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4140,6 +4166,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Tables are missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Taken back, as programs run it by themselves: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5174,6 +5205,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Keep what runs by itself?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_painting.py" />
             <source>Last text {time} ago</source>
             <translation type="unfinished" />
@@ -5459,6 +5495,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Replaced by noted facts. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/auto_run_strip.py" />
+            <source>Restore</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5883,6 +5924,11 @@
         <message>
             <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Turn tool calling on at the model's server, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/auto_run_strip.py" />
+            <source>Undo</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24643,6 +24689,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>It was in {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Keep</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Never: {action}</source>
             <translation type="unfinished" />
@@ -24650,6 +24706,11 @@
         <message>
             <location filename="../../helix_desktop/tools/shell/sandbox.py" />
             <source>Not sandboxed: it can do anything you can, on this computer and the network.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Programs outside the sandbox will run or follow it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24714,8 +24775,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Take back</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>The command changed what other programs run or follow by themselves:
+{files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>The command is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>The files become what they were. You can restore them later.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24756,6 +24833,16 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Use {tool}: {subject}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>What was taken out is no longer kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>What was taken out stays out. You can restore it later.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24846,6 +24933,11 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>write any file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>{file} could not be restored.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -27452,13 +27544,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>a program that Python runs at its start</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>a program that cargo build runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>a program that pip install runs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>a program that runs with the tests</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -27471,37 +27573,42 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that cmake runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that docker build runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that just runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that make runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that task runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>containers that an editor builds</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>filters of git that files go through</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>hooks and servers of another agent; not used by Helix</source>
             <translation type="unfinished" />
         </message>
@@ -27511,17 +27618,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>jobs that run where the project is pushed</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>options that bazel follows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs if configured</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs on commits</source>
             <translation type="unfinished" />
         </message>
@@ -27531,28 +27643,48 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>repositories that git fetches</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>scripts that composer runs, also on install</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>scripts that npm runs, also on install</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>servers that other agents start; not used by Helix</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>sets the environment of every shell in the folder</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>settings that a package manager follows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>settings that an editor applies</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>tasks that an editor runs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>what pip install builds with</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">

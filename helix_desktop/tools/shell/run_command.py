@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,13 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.rules import suggest_command_rules
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import (
+    ApprovalRequest,
+    AutoRunChange,
+    OutputCallback,
+    ToolResult,
+    ignore_output,
+)
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import first_hidden
 from helix_desktop.tools.arguments import Arguments
@@ -24,6 +30,7 @@ from helix_desktop.tools.files.ignore import IGNORE_FILE
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.result_text import MAX_TIMEOUT_S, describe_result, paths_in
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
@@ -48,7 +55,7 @@ class RunCommandArguments(Arguments, frozen=True):
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The context of commands: the folder, the environment, the sandbox, the grants, the scratch folder."""
+    """The context of commands: the folder, environment, sandbox, grants, scratch folder and guard."""
 
     root: Path
     jail: Jail
@@ -56,6 +63,7 @@ class CommandContext:
     sandbox_provider: SandboxProvider
     current_grants: CurrentGrants
     scratch: ScratchDir
+    guard: AutoRunGuard
 
 
 class RunCommand(Tool[RunCommandArguments]):
@@ -134,7 +142,10 @@ class RunCommand(Tool[RunCommandArguments]):
         try:
             spec, scope, spill_path = await asyncio.to_thread(prepared.__enter__)
             try:
-                result = await run_process(spec, args.timeout_s, on_output=on_output, spill_path=spill_path)
+                async with self._guarded(sandbox) as changes:
+                    result = await run_process(
+                        spec, args.timeout_s, on_output=on_output, spill_path=spill_path
+                    )
             finally:
                 await asyncio.to_thread(prepared.__exit__, None, None, None)
         except OSError as error:
@@ -143,7 +154,34 @@ class RunCommand(Tool[RunCommandArguments]):
         if result.exit_code and sandbox.kind != "none":
             folder = os.path.join(self._context.root, args.folder)
             hidden = await asyncio.to_thread(_hidden_paths, result.output, folder, scope)
-        return self._result(args, result, sandbox, network, spill_path, hidden)
+        return self._result(args, result, sandbox, network, spill_path, hidden, tuple(changes))
+
+    @asynccontextmanager
+    async def _guarded(self, sandbox: Sandbox) -> AsyncIterator[list[AutoRunChange]]:
+        """Run a command inside; yield what then holds what it changed that runs by itself.
+
+        What is not sandboxed could change anything anywhere: the user allowed just that, and nothing of it is
+        taken out.
+        """
+        changes: list[AutoRunChange] = []
+        guard = self._context.guard
+        before = await asyncio.to_thread(guard.begin)
+        is_over = False
+        try:
+            yield changes
+            is_over = True
+        finally:
+            ending = asyncio.get_running_loop().run_in_executor(
+                None, guard.end, before, sandbox.kind != "none"
+            )
+            while not ending.done():
+                try:
+                    await asyncio.wait([ending])
+                except asyncio.CancelledError:  # nothing else may run before it is done
+                    is_over = False
+            changes += ending.result()
+            if not is_over:
+                guard.report_later(changes)
 
     async def _active_sandbox(self, args: RunCommandArguments) -> tuple[Sandbox, bool]:
         """Return the active sandbox, and whether the network is open in it."""
@@ -179,6 +217,7 @@ class RunCommand(Tool[RunCommandArguments]):
         network: bool,
         spill_path: Path,
         hidden: Sequence[str],
+        auto_run: tuple[AutoRunChange, ...],
     ) -> ToolResult:
         shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
         sandbox_text = (
@@ -190,6 +229,7 @@ class RunCommand(Tool[RunCommandArguments]):
             process_result.exit_code == 0,
             process_result.exit_code,
             args.command,
+            auto_run=auto_run,
         )
 
 

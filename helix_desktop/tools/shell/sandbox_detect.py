@@ -51,6 +51,11 @@ class SandboxProvider:
                 self._detected = await asyncio.to_thread(self._find)
             return self._detected
 
+    @property
+    def home(self) -> Path:
+        """The user's home folder, links resolved."""
+        return self._home
+
     def scope_for(self, root: Path, scratch: Path, private: Path | None = None) -> SandboxScope:
         """Return what commands of the workspace at `root` may access; blocks."""
         home = self._home
