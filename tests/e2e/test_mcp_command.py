@@ -59,7 +59,7 @@ async def http(cli: Cli, *words: str) -> AsyncIterator[tuple[str, RunningCommand
     process = await cli.fork("mcp", "--workspace", "ws", "--http", *words, environ={"HELIX_MCP_TOKEN": TOKEN})
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             address = json.loads(await process.stdout.readline())
         assert set(address) == {"url"}  # a configured token is not printed
         yield address["url"], process
@@ -100,11 +100,11 @@ async def test_an_invalid_message_is_skipped_and_the_next_one_served(cli: Cli) -
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b"this is no JSON\n\n" + json.dumps(INITIALIZE).encode() + b"\n")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         reply = json.loads(await process.stdout.readline())
     assert reply["result"]["serverInfo"]["name"] == "builtin_context_cache"
     process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         assert await process.wait() == 143
 
 

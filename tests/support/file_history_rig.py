@@ -36,7 +36,7 @@ async def start_and_copy(history: WorkspaceFileHistory) -> None:
     done = asyncio.Event()
     unsubscribe = history.listen(lambda: done.set() if history.coverage.is_complete else None)
     await history.start()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         if not history.coverage.is_complete:
             await done.wait()
     unsubscribe()

@@ -213,7 +213,7 @@ class TestAnswers:
         self, http: HttpClient
     ) -> None:
         reply = StreamedReply(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang())
-        async with ChatServer(lambda _: reply) as server, asyncio.timeout(60):
+        async with ChatServer(lambda _: reply) as server, asyncio.timeout(300):
             assert (await final_response(model(server, http), QUESTION)).text == "whole"
 
     async def test_usage_is_not_requested_again_where_the_field_is_unknown(self, http: HttpClient) -> None:

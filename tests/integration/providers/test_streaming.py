@@ -176,7 +176,7 @@ class TestAnswers:
         ids=["no end marker", "no reason", "cut after its end", "lingers after its end", "damaged end"],
     )
     async def test_an_answer_is_complete_after_its_finish_reason(self, rig: Rig, reply: Reply) -> None:
-        async with rig.serving(reply) as server, asyncio.timeout(60):
+        async with rig.serving(reply) as server, asyncio.timeout(300):
             arrivals = await collect_stream(rig.model(server), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
         assert isinstance(arrivals[-1], ModelResponse)
@@ -438,7 +438,7 @@ class TestCanceling:
         async with rig.serving(StreamedReply(Text("a"), Hang())) as server:
             async with aclosing(rig.model(server).stream(QUESTION)) as arrivals:
                 await anext(arrivals)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 await server.abandoned.wait()
 
     @pytest.mark.qt_loop
@@ -453,7 +453,7 @@ class TestCanceling:
                 await server.waiting.wait()
                 asking.cancel()
                 await asyncio.wait((asking,))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 await server.abandoned.wait()
         await http.aclose()
 

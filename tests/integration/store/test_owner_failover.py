@@ -36,7 +36,7 @@ async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -
         await store.commit(Commit("s", [user_message_event(2)]))
         assert left is not None
         assert not left.path or not Path(left.path).parent.exists()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             guest = await connect(tmp_path, WORKSPACE)  # it serves others in its turn
         assert guest.owner_pid == os.getpid()
         assert await guest.events("s") == [user_message_event(1), user_message_event(2)]

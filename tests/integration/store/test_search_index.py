@@ -339,7 +339,7 @@ async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
     await fill_store(store, DATAS)
     await asyncio.wrap_future(store._index.when_synced())  # then its tables are there
     with closing(sqlite3.connect(tmp_path / "search.db")) as db:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while db.execute("SELECT count(*) FROM entries WHERE text <> 0").fetchone() != (len(DATAS),):
                 await store.totals()
                 await asyncio.sleep(0.01)  # lets the index work: nothing tells when it is done
@@ -385,7 +385,7 @@ async def test_texts_are_indexed_while_a_search_goes_on(tmp_path: Path) -> None:
     try:
         await fill_store(store, DATAS)
         expected = await search_digests(store, "wave tide", 100)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while (results := await store.search("wave tide", limit=100)).unindexed:
                 assert [hit.entry.digest for hit in results.hits] == expected
         assert [hit.entry.digest for hit in results.hits] == expected

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0
 USER_PROGRAMS = ("xdotool", "openbox", "import")
 """For a user with mouse and keyboard: hands, a window manager, and ImageMagick's pictures of failed steps."""
 _BUS_SERVICE = Path("/usr/share/dbus-1/services/org.a11y.Bus.service")

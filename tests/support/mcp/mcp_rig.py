@@ -21,7 +21,7 @@ from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
 from helix_desktop.system.task_scope import TaskScope
 
 SCRIPTS_DIR = Path(__file__).parent
-_TIMEOUT_S = 60.0
+_TIMEOUT_S = 300.0  # only a test that fails waits for it
 
 
 def approved_server(name: str, *args: str, **fields: Any) -> McpServerConfig:

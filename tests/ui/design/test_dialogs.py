@@ -174,7 +174,7 @@ async def test_a_file_dialog_that_warns_can_be_ended_from_outside(
         warning.destroyed.connect(lambda: gone.append("warning"))
         del warning, dialog
         picked.cancel()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not gone[1:]:  # noqa: ASYNC110 - Qt deletes it when its own loop has ended
                 await asyncio.sleep(0)
 

@@ -39,7 +39,7 @@ async def test_a_removed_secret_is_not_stored_again_until_its_file_changes(tmp_p
         changed = asyncio.Event()
         history.listen(changed.set)
         await history.start()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while [(place.path, place.reason) for place in history.coverage.places] != secret_places:
                 await changed.wait()
                 changed.clear()

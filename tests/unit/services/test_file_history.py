@@ -49,7 +49,7 @@ async def complete(history: WorkspaceFileHistory) -> None:
     """Wait until everything is copied."""
     changed = asyncio.Event()
     history.listen(changed.set)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not history.coverage.is_complete:
             await changed.wait()
             changed.clear()

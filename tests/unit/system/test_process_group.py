@@ -17,7 +17,7 @@ async def test_closing_the_guard_kills_the_group() -> None:
     group = ProcessGroup("inherited")
     process = await asyncio.create_subprocess_exec(*group.argv(("sleep", "300")), **group.start_options)
     group.close()  # not attached, so nothing but the watcher can end it
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         assert await process.wait() == -signal.SIGKILL
 
 
@@ -28,7 +28,7 @@ async def test_a_guarded_program_has_an_empty_input_and_its_variable() -> None:
         process = await asyncio.create_subprocess_exec(
             *argv, stdout=asyncio.subprocess.PIPE, **group.start_options
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             output, _ = await process.communicate()
     finally:
         group.close()
