@@ -111,8 +111,12 @@ def check_marked(before: list[RecordedEvent], lines: list[JsonLine]) -> None:
 
 
 def names_only_places(complaints: str) -> bool:
-    """Return True if nothing is said but where a command can't be undone: in caches that others left."""
-    return all(line.startswith("Can't be undone in ") for line in complaints.splitlines())
+    """Return True if nothing is said but where a command can't be undone, in caches that others left.
+
+    A turn that ends before its notes are written says that it waits for them.
+    """
+    usual = ("Can't be undone in ", "[the turn is done; still ")
+    return all(line.startswith(usual) for line in complaints.splitlines())
 
 
 @pytest.mark.slow
