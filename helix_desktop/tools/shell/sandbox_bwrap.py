@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
-from helix_desktop.tools.shell.home_view import filtered, read_text
+from helix_desktop.tools.shell.home_view import filtered
 from helix_desktop.tools.shell.landlock_syscalls import abi_version, create_socket_restriction
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
 
@@ -189,7 +190,7 @@ class _Mounts:
                 handle, name = tempfile.mkstemp(dir=self._scope.private)
                 self._filtered_files.append(Path(name))
                 with os.fdopen(handle, "w", errors="surrogateescape") as file:
-                    file.write(filtered(read_text(shown.source)))
+                    file.write(filtered(read_text(str(shown.source))))
                 yield from ("--ro-bind", name, str(shown.path))
 
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
-from helix_desktop.tools.shell.home_view import filtered, read_text
+from helix_desktop.tools.shell.file_lookups import read_text
+from helix_desktop.tools.shell.home_view import filtered
 from helix_desktop.tools.shell.landlock_syscalls import (
     READ,
     abi_version,
@@ -78,7 +79,7 @@ def _filtered_git_config(scope: SandboxScope) -> Path | None:
     if source is None or scope.private is None:
         return None
     copy = scope.private / "gitconfig"
-    copy.write_text(filtered(read_text(source)), errors="surrogateescape")
+    copy.write_text(filtered(read_text(str(source))), errors="surrogateescape")
     return copy
 
 

@@ -326,6 +326,14 @@ async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(
     assert "id_ed25519" not in await bubblewrap_rig.text("ls -a .ssh")
 
 
+async def test_startup_files_in_a_workspace_stay_unchanged(bubblewrap_rig: SandboxRig) -> None:
+    config = bubblewrap_rig.home / ".config"
+    (config / "fish").mkdir(parents=True)
+    bubblewrap_rig.box = bubblewrap_rig.tools(config)
+    assert not (await bubblewrap_rig.run("echo evil > fish/config.fish")).ok
+    assert (await bubblewrap_rig.run("echo mine > other.txt")).ok
+
+
 async def test_only_enforced_limits_count_as_confined(sandbox_rig: SandboxRig) -> None:
     cell = sandbox_rig.sandboxes.scope_for(sandbox_rig.root, sandbox_rig.root)
     wide = sandbox_rig.sandboxes.scope_for(sandbox_rig.home, sandbox_rig.home)
