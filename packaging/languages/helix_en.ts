@@ -24387,6 +24387,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>It can't reach servers on this computer, such as localhost.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Never: {action}</source>
             <translation type="unfinished" />

@@ -19,7 +19,7 @@ from helix_desktop.tools.shell.landlock_syscalls import (
     create_restriction,
     open_ruleset,
 )
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
+from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 _SHARED = Path("/tmp")  # of all programs; a command has a folder of its own instead
@@ -41,7 +41,7 @@ class Landlock:
     """Runs commands under rules that they cannot shed. It cannot freeze a part of what may be written."""
 
     kind: SandboxKind = "landlock"
-    isolates_sockets = False  # with network, those with a path that it knows
+    network_reach: NetworkReach = "programs"  # by their sockets with a path that it knows
 
     def __init__(self, abi: int) -> None:
         """`abi` is the version of the kernel's interface."""
