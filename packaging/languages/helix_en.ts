@@ -24388,7 +24388,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/tools/shell/sandbox.py" />
-            <source>It can't reach servers on this computer, such as localhost.</source>
+            <source>It can't reach servers on your computer's localhost.</source>
             <translation type="unfinished" />
         </message>
         <message>

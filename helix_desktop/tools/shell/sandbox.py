@@ -121,7 +121,7 @@ _REACHES_PROGRAMS = text(
 )
 
 
-_REACHES_NO_LOCALHOST = text("It can't reach servers on this computer, such as localhost.")
+_REACHES_NO_LOCALHOST = text("It can't reach servers on your computer's localhost.")
 
 
 def describe_sandbox(

@@ -791,7 +791,7 @@ def _network_programs() -> set[str]:
 
 
 async def test_the_card_says_what_a_network_of_its_own_does_not_reach(own_network_rig: SandboxRig) -> None:
-    sentence = "It can't reach servers on this computer, such as localhost."
+    sentence = "It can't reach servers on your computer's localhost."
     for network in (False, True):
         ask = await own_network_rig.box.approval(make_call("run_command", command="make", network=network))
         assert isinstance(ask, ApprovalRequest)
