@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,10 +18,11 @@ import pytest
 
 from helix_desktop.domain.permissions.home_folder import home_names
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest, ToolResult
+from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.landlock_syscalls import abi_version
-from helix_desktop.tools.shell.sandbox import Sandbox, confines
+from helix_desktop.tools.shell.sandbox import Sandbox, SandboxScope, confines
 from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap, find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
@@ -52,6 +54,16 @@ def home() -> Iterator[Path]:
         (path / name).write_text(f"in {name}\n")
     yield path
     shutil.rmtree(path)
+
+
+class _ThreadRecorder(SandboxProvider):
+    """A provider that remembers which threads found scopes."""
+
+    threads: frozenset[threading.Thread] = frozenset()
+
+    def scope_for(self, root: Path, scratch: Path, private: Path | None = None) -> SandboxScope:
+        self.threads |= {threading.current_thread()}
+        return super().scope_for(root, scratch, private)
 
 
 class SandboxRig:
@@ -325,6 +337,22 @@ async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(
     assert not (await bubblewrap_rig.run("mv .bashrc .old")).ok
     assert (bubblewrap_rig.home / ".bashrc").read_text() == "mine\n"
     assert "id_ed25519" not in await bubblewrap_rig.text("ls -a .ssh")
+
+
+async def test_no_scope_is_found_in_the_thread_of_the_window(bubblewrap_rig: SandboxRig) -> None:
+    recorder = _ThreadRecorder(lambda: bubblewrap_rig.sandbox, bubblewrap_rig.home)
+    bubblewrap_rig.sandboxes = recorder
+    bubblewrap_rig.box = bubblewrap_rig.tools(bubblewrap_rig.root)
+    git = GitProgram(bubblewrap_rig.root, dict(os.environ), recorder, lambda: bubblewrap_rig.grants)
+    for find in (
+        bubblewrap_rig.box.approval(make_call("run_command", command="true")),
+        bubblewrap_rig.run("true"),
+        git.run(["status"], 10),
+    ):
+        recorder.threads = frozenset()
+        await find
+        assert recorder.threads
+        assert threading.main_thread() not in recorder.threads
 
 
 async def test_startup_files_in_a_workspace_stay_unchanged(bubblewrap_rig: SandboxRig) -> None:
