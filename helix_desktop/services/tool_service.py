@@ -187,7 +187,7 @@ class ToolService:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
         sandbox, scope = await self._sandbox(workspace_id)
         kind, network = sandbox.kind, self.grants(workspace_id).network
-        description = describe_sandbox(kind, network, scope.contains_home, sandbox.isolates_sockets)
+        description = describe_sandbox(kind, network, scope.contains_home, sandbox.network_reach)
         missing = kind == "none" and self.grants(workspace_id).sandbox
         return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 

@@ -24689,6 +24689,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>It can't reach servers on your computer's localhost.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
             <source>It was in {folder}.</source>
             <translation type="unfinished" />

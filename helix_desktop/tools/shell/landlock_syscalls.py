@@ -20,7 +20,7 @@ _TRUNCATE, _IOCTL = 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # bits known by each version of the interface; later ones: 16
-_NET_SINCE, _SCOPE_SINCE = 4, 6
+_NET_SINCE, SCOPE_SINCE = 4, 6
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _BENEATH, _VERSION = 1, 1
@@ -69,9 +69,9 @@ def all_rights(abi: int) -> int:
 
 def open_ruleset(abi: int, network: bool) -> int:
     """Open a new ruleset that allows nothing yet; return its descriptor. Raises OSError."""
-    scoped = 3 if abi >= _SCOPE_SINCE else 0  # no signals to others, no sockets without a path
+    scoped = 3 if abi >= SCOPE_SINCE else 0  # no signals to others, no sockets without a path
     attributes = _Ruleset(all_rights(abi), 0 if network or abi < _NET_SINCE else 3, scoped)
-    size = 24 if abi >= _SCOPE_SINCE else 16 if abi >= _NET_SINCE else 8
+    size = 24 if abi >= SCOPE_SINCE else 16 if abi >= _NET_SINCE else 8
     return _checked(
         _libc().syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
     )
@@ -82,7 +82,7 @@ def create_socket_restriction(abi: int) -> Callable[[], None] | None:
 
     Those of what it starts itself stay within reach.
     """
-    if abi < _SCOPE_SINCE:
+    if abi < SCOPE_SINCE:
         return None
     libc, attributes = _libc(), _Ruleset(0, 0, _ABSTRACT_SOCKETS)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from itertools import islice
 
 from helix_desktop.domain.files.secret_names import is_secret_file, is_secret_folder
+from helix_desktop.tools.shell.file_lookups import MAX_ENTRIES, Entry, FileLookups, is_inside, parents
 
 _PROJECT_FILES = (
     ".git", "Cargo.toml", "go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "pom.xml",
@@ -41,30 +42,30 @@ _EDITABLE = re.compile(r"['\"](/[^'\"\n]+)['\"]")
 _MAX_FOLDERS = 60  # of a project, in which manifests are read
 _MAX_DEPTH = 2
 _MAX_PROJECTS = 30
-_MAX_ENTRIES = 2_000
-_FILE_CAP = 256 * 1024  # bytes
 
 
 class LinkedProjects:
     """Finds what a project needs that lies in a covered folder; `hidden` paths never belong to it."""
 
-    def __init__(self, root: Path, home: Path, covered: Sequence[Path], hidden: Sequence[Path]) -> None:
-        self._root, self._home, self._covered = root, home, covered
-        self._hidden = frozenset(hidden)
-        self._projects: dict[Path, None] = {}
-        self.secrets: tuple[Path, ...] = ()
+    def __init__(
+        self, root: str, home: str, covered: Sequence[str], hidden: Sequence[str], lookups: FileLookups
+    ) -> None:
+        self._root, self._home, self._covered = root, home, frozenset(covered)
+        self._around_root, self._around_home = set(parents(root)), {"/", *parents(home)}
+        self._hidden, self._lookups = frozenset(hidden), lookups
+        self._projects: dict[str, None] = {}
+        self.secrets: tuple[str, ...] = ()
         """Files in what was found whose names say that they hold keys."""
 
-    def find(self, environments: Iterable[Path]) -> tuple[Path, ...]:
+    def find(self, environments: Iterable[str]) -> tuple[str, ...]:
         """Find them; `environments` are Python environments that variables name. Blocks."""
-        paths: dict[Path, None] = {}
+        paths: dict[str, None] = {}
         checkout = self._checkout()
         if checkout is not None:
             self._projects[checkout] = None
         paths.update(dict.fromkeys(self._git_folders(checkout or self._root)))
         paths.update(dict.fromkeys(self._around()))
-        environments = (*environments, *self._environments())
-        for environment in environments:
+        for environment in (*environments, *self._environments()):
             paths.update(dict.fromkeys(self._environment_paths(environment)))
         pending = [self._root]
         while pending and len(self._projects) < _MAX_PROJECTS:
@@ -73,179 +74,174 @@ class LinkedProjects:
                 if project is not None and project not in self._projects:
                     self._projects[project] = None
                     pending.append(project)
-        self.secrets = tuple(path for project in self._projects for path in _secrets_in(project, self._root))
+        self.secrets = tuple(path for project in self._projects for path in self._secrets_in(project))
         return (*paths, *self._projects)
 
-    def _is_allowed(self, path: Path) -> bool:
+    def _is_allowed(self, path: str) -> bool:
         """Return True if a folder is in a home, is none, and no folder with a dot is on the way to it."""
-        base = next((folder for folder in self._covered if folder in path.parents), None)
-        if base is None or path == self._home or path in self._home.parents:
+        above = tuple(parents(path))
+        base = next((folder for folder in above if folder in self._covered), None)
+        if base is None or path == self._home or path in self._around_home:
             return False
-        if not self._hidden.isdisjoint((path, *path.parents)):
+        if not self._hidden.isdisjoint((path, *above)):
             return False
-        if self._home in path.parents:
+        if self._home in above:
             base = self._home
-        elif base != self._home and str(base) != "/root" and path.parent == base:
+        elif base not in (self._home, "/root") and above[0] == base:
             return False  # the home of another user
-        return not any(part.startswith(".") for part in path.relative_to(base).parts)
+        return "/." not in path[len(base) :]
 
-    def _project_of(self, target: Path) -> Path | None:
+    def _project_of(self, target: str) -> str | None:
         """Return the project that a path leads to; None if it is none, or no covered folder hides it."""
-        real = Path(os.path.realpath(target))
-        known = (self._root, *self._projects)
-        if not real.exists() or any(real.is_relative_to(folder) for folder in known):
+        real = self._lookups.real_path(target)
+        if not self._lookups.mode(real) or any(
+            is_inside(real, folder) for folder in (self._root, *self._projects)
+        ):
             return None
-        for folder in (real, *list(real.parents)[:3]):
-            if not self._is_allowed(folder) or folder in self._root.parents:
+        for folder in (real, *islice(parents(real), 3)):
+            if not self._is_allowed(folder) or folder in self._around_root:
                 return None
-            if any(os.path.lexists(folder / name) for name in _PROJECT_FILES):
+            if self._is_project(folder):
                 return folder
         return None
 
-    def _checkout(self) -> Path | None:
+    def _is_project(self, folder: str) -> bool:
+        return any(self._lookups.exists(f"{folder}/{name}") for name in _PROJECT_FILES)
+
+    def _checkout(self) -> str | None:
         """Return the checkout that the workspace is a part of; None if it is its top, or in none."""
-        for folder in (self._root, *self._root.parents):
-            if os.path.lexists(folder / ".git"):
+        for folder in (self._root, *parents(self._root)):
+            if self._lookups.exists(f"{folder}/.git"):
                 return folder if folder != self._root and self._is_allowed(folder) else None
         return None
 
-    def _git_folders(self, top: Path) -> Iterator[Path]:
+    def _git_folders(self, top: str) -> Iterator[str]:
         """Yield the git folders of a checkout that are elsewhere, and those that they borrow from."""
-        pending, seen = [_git_folder(top / ".git")], set[Path]()
+        lookups = self._lookups
+        pending, seen = [self._git_folder(f"{top}/.git")], set[str]()
         while pending:
             folder = pending.pop()
-            if folder is None or folder in seen:
+            if not folder or folder in seen:
                 continue
             seen.add(folder)
-            is_git = (folder / "HEAD").is_file() and (
-                (folder / "objects").is_dir() or (folder / "commondir").is_file()
+            is_git = lookups.is_file(f"{folder}/HEAD") and (
+                lookups.is_folder(f"{folder}/objects") or lookups.is_file(f"{folder}/commondir")
             )
-            parts = folder.parts
-            holder = Path(*parts[: parts.index(".git")]) if ".git" in parts else folder
-            if is_git and self._is_allowed(holder):
+            holder, is_in_checkout, _ = f"{folder}/".partition("/.git/")
+            if is_git and self._is_allowed(holder if is_in_checkout else folder):
                 yield folder
-            if common := _read(folder / "commondir").strip():
-                pending.append(Path(os.path.realpath(folder / common)))
-            for line in _read(folder / "objects/info/alternates").splitlines():
-                objects = Path(os.path.realpath(folder / "objects" / line))
-                pending.append(objects.parent if objects.name == "objects" else None)
+            if common := lookups.text(f"{folder}/commondir").strip():
+                pending.append(lookups.real_path(os.path.join(folder, common)))
+            for line in lookups.text(f"{folder}/objects/info/alternates").splitlines():
+                objects, _, name = lookups.real_path(os.path.join(folder, "objects", line)).rpartition("/")
+                pending.append(objects if name == "objects" else "")
 
-    def _around(self) -> Iterator[Path]:
+    def _git_folder(self, path: str) -> str:
+        """Return the folder that a `.git` is or names; empty if it is none."""
+        if self._lookups.is_folder(path):
+            return self._lookups.real_path(path)
+        target = self._lookups.text(path).strip()
+        if not target.startswith("gitdir:"):
+            return ""
+        name = target.removeprefix("gitdir:").strip()
+        return self._lookups.real_path(os.path.join(os.path.dirname(path), name))
+
+    def _around(self) -> Iterator[str]:
         """Yield the files of the folders around the workspace that build tools read."""
-        for folder in self._root.parents:
-            if not any(base == folder or base in folder.parents for base in self._covered):
+        for folder in parents(self._root):
+            if folder not in self._covered and self._covered.isdisjoint(parents(folder)):
                 return
-            yield from (folder / name for name in _PARENT_FILES if (folder / name).exists())
+            places = (f"{folder}/{name}" for name in _PARENT_FILES)
+            yield from (place for place in places if self._lookups.mode(place))
 
-    def _environments(self) -> Iterator[Path]:
+    def _environments(self) -> Iterator[str]:
         """Yield the Python environments of the workspace and of the home, down to its folders' folders."""
-        yield from (self._root / name for name in _ENVIRONMENT_NAMES)
+        yield from (f"{self._root}/{name}" for name in _ENVIRONMENT_NAMES)
         count = 0
-        for folder in (path for path in _folders(self._home) if not path.name.startswith(".")):
-            for environment in (folder, *_folders(folder)):
+        for folder in self._folders(self._home):
+            if folder.rpartition("/")[2].startswith("."):
+                continue
+            for environment in (folder, *self._folders(folder)):
                 count += 1
-                if count > _MAX_ENTRIES:
+                if count > MAX_ENTRIES:
                     return
-                if (environment / "pyvenv.cfg").is_file():
+                if self._lookups.is_file(f"{environment}/pyvenv.cfg"):
                     yield environment
 
-    def _environment_paths(self, environment: Path) -> Iterator[Path]:
+    def _environment_paths(self, environment: str) -> Iterator[str]:
         """Yield an environment, its interpreter's installation, and the projects installed editable in it."""
-        real = Path(os.path.realpath(environment))
-        if not any((real / mark).exists() for mark in _ENVIRONMENT_MARKS):
+        lookups = self._lookups
+        real = lookups.real_path(environment)
+        if not any(lookups.mode(f"{real}/{mark}") for mark in _ENVIRONMENT_MARKS):
             return
-        if not real.is_relative_to(self._root):
-            if real == self._home or real in self._home.parents:
+        if not is_inside(real, self._root):
+            if real == self._home or real in self._around_home:
                 return
             yield real
-        python = Path(os.path.realpath(real / "bin/python"))
-        prefix = python.parent.parent
-        is_python = python.name.startswith(("python", "pypy")) and python.is_file()
-        if is_python and any((prefix / "lib").glob("python*")) and prefix not in self._home.parents:
-            yield from (prefix,) if prefix != self._home else ()
-        for packages in (real / "lib").glob("python*/site-packages"):
-            for name in _names(packages):
-                if name.endswith(".pth") or (name.startswith("__editable__") and name.endswith(".py")):
-                    text = _read(packages / name)
-                    for target in {*_PTH_LINE.findall(text), *_EDITABLE.findall(text)}:
-                        project = self._project_of(Path(target))
-                        if project is not None:
-                            self._projects[project] = None
+        python = lookups.real_path(f"{real}/bin/python")
+        prefix = os.path.dirname(os.path.dirname(python))
+        is_python = os.path.basename(python).startswith(("python", "pypy")) and lookups.is_file(python)
+        if is_python and any(name.startswith("python") for name in lookups.names(f"{prefix}/lib")):
+            yield from (prefix,) if prefix != self._home and prefix not in self._around_home else ()
+        for version in lookups.entries(f"{real}/lib"):
+            if version.name.startswith("python"):
+                self._add_editable(f"{version.path}/site-packages")
 
-    def _dependencies(self, project: Path) -> Iterator[Path]:
+    def _add_editable(self, packages: str) -> None:
+        for entry in self._lookups.entries(packages):
+            name = entry.name
+            if name.endswith(".pth") or (name.startswith("__editable__") and name.endswith(".py")):
+                text = self._lookups.text(entry.path)
+                for target in dict.fromkeys((*_PTH_LINE.findall(text), *_EDITABLE.findall(text))):
+                    project = self._project_of(target)
+                    if project is not None:
+                        self._projects[project] = None
+
+    def _dependencies(self, project: str) -> Iterator[str]:
         """Yield what the manifests and links of a project name outside it."""
         pending, visited = [(project, 0)], 0
         while pending and visited < _MAX_FOLDERS:
             folder, depth = pending.pop(0)
             visited += 1
-            for entry in _scan(folder):
-                if entry.is_symlink():
-                    yield Path(entry.path)
+            for entry in self._lookups.entries(folder):
+                if entry.is_link:
+                    yield entry.path
                 elif entry.name in _MANIFESTS:
-                    text = _read(Path(entry.path))
+                    text = self._lookups.text(entry.path)
                     if "../" in text:  # which takes no time to find out
-                        yield from (folder / name for name in _RELATIVE.findall(text))
+                        yield from (f"{folder}/{name}" for name in _RELATIVE.findall(text))
                 elif entry.name == "node_modules" and depth == 0:
-                    yield from _package_links(Path(entry.path))
+                    yield from self._package_links(entry.path)
                 elif depth < _MAX_DEPTH and _is_searched(entry):
-                    pending.append((Path(entry.path), depth + 1))
+                    pending.append((entry.path, depth + 1))
+
+    def _package_links(self, folder: str) -> Iterator[str]:
+        for entry in self._lookups.entries(folder):
+            if entry.is_link:
+                yield entry.path
+            elif entry.name.startswith("@"):
+                yield from (inner.path for inner in self._lookups.entries(entry.path) if inner.is_link)
+
+    def _secrets_in(self, project: str) -> Iterator[str]:
+        """Yield the files at the top of a project, and one folder deeper, that hold keys by their names."""
+        for entry in self._lookups.entries(project):
+            if entry.is_folder:
+                if is_secret_folder(entry.name):
+                    yield entry.path
+                elif entry.name not in _SKIPPED and entry.path != self._root:
+                    inner = self._lookups.entries(entry.path)
+                    yield from (found.path for found in inner if is_secret_file(found.name))
+            elif is_secret_file(entry.name):
+                yield entry.path
+
+    def _folders(self, folder: str) -> list[str]:
+        entries = self._lookups.entries(folder)
+        return [
+            entry.path
+            for entry in entries
+            if entry.is_folder or (entry.is_link and self._lookups.is_folder(entry.path))
+        ]
 
 
-def _is_searched(entry: os.DirEntry[str]) -> bool:
-    is_named_so = entry.name.startswith(".") or entry.name in _SKIPPED
-    return not is_named_so and entry.is_dir(follow_symlinks=False)
-
-
-def _package_links(folder: Path) -> Iterator[Path]:
-    for entry in _scan(folder):
-        if entry.is_symlink():
-            yield Path(entry.path)
-        elif entry.name.startswith("@"):
-            yield from (Path(inner.path) for inner in _scan(Path(entry.path)) if inner.is_symlink())
-
-
-def _secrets_in(project: Path, root: Path) -> Iterator[Path]:
-    """Yield the files at the top of a project, and one folder deeper, that hold keys by their names."""
-    for entry in _scan(project):
-        if entry.is_dir(follow_symlinks=False):
-            if is_secret_folder(entry.name):
-                yield Path(entry.path)
-            elif entry.name not in _SKIPPED and Path(entry.path) != root:
-                inner = (Path(found.path) for found in _scan(Path(entry.path)) if is_secret_file(found.name))
-                yield from inner
-        elif is_secret_file(entry.name):
-            yield Path(entry.path)
-
-
-def _git_folder(path: Path) -> Path | None:
-    if path.is_dir():
-        return Path(os.path.realpath(path))
-    target = _read(path).strip()
-    is_named = target.startswith("gitdir:")
-    return Path(os.path.realpath(path.parent / target.removeprefix("gitdir:").strip())) if is_named else None
-
-
-def _scan(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]
-    except OSError:
-        return []
-
-
-def _names(folder: Path) -> list[str]:
-    return [entry.name for entry in _scan(folder)]
-
-
-def _folders(folder: Path) -> list[Path]:
-    return [Path(entry.path) for entry in _scan(folder) if entry.is_dir()]
-
-
-def _read(path: Path) -> str:
-    try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            return file.read(_FILE_CAP).decode(errors="surrogateescape")
-    except OSError:
-        return ""
+def _is_searched(entry: Entry) -> bool:
+    return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED

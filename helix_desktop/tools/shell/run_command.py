@@ -94,7 +94,7 @@ class RunCommand(Tool[RunCommandArguments]):
             text("Run a command in {folder}.", folder=args.folder)
             if args.folder.strip("./")
             else text("Run a command in the workspace."),
-            describe_sandbox(sandbox.kind, network, scope.contains_home, sandbox.isolates_sockets),
+            describe_sandbox(sandbox.kind, network, scope.contains_home, sandbox.network_reach),
             *self._ignore_sentence(),
         )
         in_folder = (

@@ -15,6 +15,8 @@ from helix_desktop.tools.shell.home_view import HomeView
 text = TextContext("Tools")
 
 SandboxKind = Literal["bubblewrap", "landlock", "none"]
+NetworkReach = Literal["programs", "network", "other computers"]
+"""Also other programs of the user by their sockets, all of the network, or all but this computer."""
 _REMOVED_VARIABLES = frozenset((
     "AT_SPI_BUS_ADDRESS", "CONTAINER_HOST", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY",
     "DOCKER_HOST", "GNOME_KEYRING_CONTROL", "GPG_AGENT_INFO", "I3SOCK", "ICEAUTHORITY", "JOURNAL_STREAM",
@@ -71,8 +73,8 @@ class Sandbox(Protocol):
         ...
 
     @property
-    def isolates_sockets(self) -> bool:
-        """Return True if a command that may use the network reaches no other program's local sockets."""
+    def network_reach(self) -> NetworkReach:
+        """What a command that may use the network reaches."""
         ...
 
     def wrap(
@@ -86,7 +88,7 @@ class NoSandbox:
     """No sandbox: commands run unrestricted."""
 
     kind: SandboxKind = "none"
-    isolates_sockets = False
+    network_reach: NetworkReach = "programs"
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
@@ -119,13 +121,17 @@ _REACHES_PROGRAMS = text(
 )
 
 
+_REACHES_NO_LOCALHOST = text("It can't reach servers on your computer's localhost.")
+
+
 def describe_sandbox(
-    kind: SandboxKind, network: bool, contains_home: bool = False, isolates_sockets: bool = False
+    kind: SandboxKind, network: bool, contains_home: bool = False, network_reach: NetworkReach = "programs"
 ) -> TranslatableText:
     """Return for the user, in one or two sentences, what a command run this way can access."""
     limits = _describe_limits(kind, network, contains_home)
-    reaches_programs = network and kind != "none" and not isolates_sockets
-    return join_sentences(limits, _REACHES_PROGRAMS) if reaches_programs else limits
+    if not network or kind == "none" or network_reach == "network":
+        return limits
+    return join_sentences(limits, _REACHES_PROGRAMS if network_reach == "programs" else _REACHES_NO_LOCALHOST)
 
 
 def _describe_limits(kind: SandboxKind, network: bool, contains_home: bool) -> TranslatableText:

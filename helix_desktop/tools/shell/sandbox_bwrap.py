@@ -14,10 +14,12 @@ from functools import cache
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
-from helix_desktop.tools.shell.home_view import filtered, read_text
-from helix_desktop.tools.shell.landlock_syscalls import abi_version, create_socket_restriction
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
+from helix_desktop.tools.shell.home_view import filtered
+from helix_desktop.tools.shell.landlock_syscalls import SCOPE_SINCE, abi_version, create_socket_restriction
+from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
+from helix_desktop.tools.shell.sandbox_network import NetworkProgram, find_network_program
 
 _PROBE_S = 5
 _COPY = "copy"  # of the home, in the private folder
@@ -30,13 +32,13 @@ _NAMES = (
 
 
 def find_bwrap() -> Bubblewrap | None:
-    """Return this system's bubblewrap if it works; some systems forbid it. Blocks for 30 ms."""
+    """Return this system's bubblewrap if it works; some systems forbid it. Blocks for 30 to 200 ms."""
     program = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
     if program is None:
         return None
     command = [
         program,
-        *_NAMESPACE_OPTIONS,
+        *NAMESPACE_OPTIONS,
         "--unshare-net",
         "--ro-bind",
         "/",
@@ -50,10 +52,14 @@ def find_bwrap() -> Bubblewrap | None:
         probe = subprocess.run([*command, "/bin/true"], capture_output=True, timeout=_PROBE_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return Bubblewrap(program) if probe.returncode == 0 else None
+    if probe.returncode:
+        return None
+    abi = abi_version()
+    own_network = find_network_program([program, *NAMESPACE_OPTIONS]) if abi < SCOPE_SINCE else None
+    return Bubblewrap(program, abi, own_network)
 
 
-_NAMESPACE_OPTIONS = (
+NAMESPACE_OPTIONS = (
     "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
     "--cap-drop", "ALL",
 )  # fmt: skip
@@ -64,31 +70,42 @@ class Bubblewrap:
 
     kind: SandboxKind = "bubblewrap"
 
-    def __init__(self, program: str, landlock_abi: int | None = None) -> None:
-        """`landlock_abi` is the version of Landlock that is used along with it; None: that of this kernel."""
+    def __init__(
+        self, program: str, landlock_abi: int | None = None, own_network: NetworkProgram | None = None
+    ) -> None:
+        """`landlock_abi` is the version of Landlock that is used along with it; None: that of this kernel.
+
+        Without its scope for sockets, `own_network` connects commands that may use the network.
+        """
         self._program = program
         is_setuid = os.stat(program).st_mode & stat.S_ISUID  # which Landlock would take away
         abi = abi_version() if landlock_abi is None else landlock_abi
         self._restrict_sockets = None if is_setuid else create_socket_restriction(abi)
+        self._own_network = own_network
 
     @property
-    def isolates_sockets(self) -> bool:
-        return self._restrict_sockets is not None
+    def network_reach(self) -> NetworkReach:
+        if self._restrict_sockets is not None:
+            return "network"
+        return "programs" if self._own_network is None else "other computers"
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
         """Yield the process wrapped in bubblewrap; its `cwd` may be a folder that is held open."""
         command = [spec.command] if isinstance(spec.command, str) else spec.command
-        mounts = _Mounts(scope)
-        options = [*_NAMESPACE_OPTIONS, *([] if network else ["--unshare-net"]), *mounts.options(network)]
-        folder = os.path.realpath(spec.cwd)
-        line = [self._program, *options, "--chdir", folder, "--", *command]
+        mounts, folder = _Mounts(scope), os.path.realpath(spec.cwd)
+        line = [self._program, *NAMESPACE_OPTIONS, *mounts.options(network)]
+        end = ["--chdir", folder, "--", *command]
+        environment = sandbox_environment(spec.environment, "/tmp")
+        wrapped = replace(spec, cwd="/", environment=environment)
         try:
-            environment = sandbox_environment(spec.environment, "/tmp")
-            restrict = (
-                self._restrict_sockets if network else None
-            )  # else its network has no sockets of others
-            yield replace(spec, command=line, cwd="/", environment=environment, confine=restrict)
+            if not network:
+                yield replace(wrapped, command=[*line, "--unshare-net", *end])
+            elif self._restrict_sockets is not None or self._own_network is None:
+                yield replace(wrapped, command=[*line, *end], confine=self._restrict_sockets)
+            else:
+                with self._own_network.wrap(line, scope.private) as (connected, options):
+                    yield replace(wrapped, command=[*connected, *options, *end])
         finally:
             mounts.remove_filtered_files()
 
@@ -189,7 +206,7 @@ class _Mounts:
                 handle, name = tempfile.mkstemp(dir=self._scope.private)
                 self._filtered_files.append(Path(name))
                 with os.fdopen(handle, "w", errors="surrogateescape") as file:
-                    file.write(filtered(read_text(shown.source)))
+                    file.write(filtered(read_text(str(shown.source))))
                 yield from ("--ro-bind", name, str(shown.path))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.tools.files.paths import startup_files
-from helix_desktop.tools.shell.home_view import find_home_view, unlisted
+from helix_desktop.tools.shell.file_lookups import FileLookups, LookupCache, is_inside, parents
+from helix_desktop.tools.shell.home_view import HomeView, find_home_view, unlisted
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
@@ -41,7 +42,7 @@ class SandboxProvider:
         self._find, self._hidden = find, tuple(hidden)
         self._home = Path(os.path.realpath(home or Path.home()))
         self._home_names, self._environ = home_names, environ
-        self._lock = asyncio.Lock()
+        self._lock, self._cache = asyncio.Lock(), LookupCache()
         self._detected: Sandbox | None = None
 
     async def detect(self) -> Sandbox:
@@ -58,19 +59,45 @@ class SandboxProvider:
 
     def scope_for(self, root: Path, scratch: Path, private: Path | None = None) -> SandboxScope:
         """Return what commands of the workspace at `root` may access; blocks."""
-        home = self._home
-        secrets = secret_paths(home, self._environ)
-        candidates = (*secrets, *escape_sockets(), *existing_paths(self._hidden))
-        hidden = tuple(path for path in candidates if path != root)
-        view = find_home_view(root, home, self._home_names(), self._environ, hidden)
-        if home.is_relative_to(root):
-            others = (path for path in existing_paths(unlisted(home, view.shown)) if home in path.parents)
-            hidden = tuple(dict.fromkeys((*hidden, *others)))
-        startup = existing_paths(path for path in startup_files(home) if path.is_relative_to(root))
-        frozen = tuple(
-            path for path in startup if not any(path.is_relative_to(hidden_path) for hidden_path in hidden)
+        if os.name == "nt":  # which has no sandbox
+            return SandboxScope(root, scratch, home=self._home, private=private)
+        home, top, cache = str(self._home), str(root), self._cache
+        environ = dict(self._environ)
+
+        def find_hidden(lookups: FileLookups) -> tuple[str, ...]:
+            secrets = secret_paths(home, environ, lookups)
+            own = existing_paths(map(str, self._hidden), lookups)
+            return (*secrets, *escape_sockets(lookups), *own)
+
+        candidates = cache.get(("hidden", home, tuple(environ.items())), find_hidden)
+        hidden = tuple(path for path in candidates if path != top)
+        view = find_home_view(top, home, self._home_names(), environ, hidden, cache)
+        hidden, frozen = cache.get(
+            ("in workspace", top, home, hidden, view),
+            lambda lookups: _in_workspace(top, home, hidden, view, lookups),
         )
-        return SandboxScope(root, scratch, hidden, frozen, home, view=view, private=private)
+        return SandboxScope(
+            root,
+            scratch,
+            tuple(map(Path, hidden)),
+            tuple(map(Path, frozen)),
+            self._home,
+            view=view,
+            private=private,
+        )
+
+
+def _in_workspace(
+    root: str, home: str, hidden: tuple[str, ...], view: HomeView, lookups: FileLookups
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is hidden, also in a home that is in the workspace, and what of a home is only read."""
+    if is_inside(home, root):
+        found = existing_paths(unlisted(home, view.shown, lookups), lookups)
+        hidden = tuple(dict.fromkeys((*hidden, *(path for path in found if home in parents(path)))))
+    places = (str(path) for path in startup_files(Path(home)))
+    startup = existing_paths((path for path in places if is_inside(path, root)), lookups)
+    frozen = (path for path in startup if not any(is_inside(path, covered) for covered in hidden))
+    return hidden, tuple(frozen)
 
 
 def no_sandbox_provider() -> SandboxProvider:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
-from helix_desktop.tools.shell.home_view import filtered, read_text
+from helix_desktop.tools.shell.file_lookups import read_text
+from helix_desktop.tools.shell.home_view import filtered
 from helix_desktop.tools.shell.landlock_syscalls import (
     READ,
     abi_version,
@@ -18,7 +19,7 @@ from helix_desktop.tools.shell.landlock_syscalls import (
     create_restriction,
     open_ruleset,
 )
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
+from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 _SHARED = Path("/tmp")  # of all programs; a command has a folder of its own instead
@@ -40,7 +41,7 @@ class Landlock:
     """Runs commands under rules that they cannot shed. It cannot freeze a part of what may be written."""
 
     kind: SandboxKind = "landlock"
-    isolates_sockets = False  # with network, those with a path that it knows
+    network_reach: NetworkReach = "programs"  # by their sockets with a path that it knows
 
     def __init__(self, abi: int) -> None:
         """`abi` is the version of the kernel's interface."""
@@ -78,7 +79,7 @@ def _filtered_git_config(scope: SandboxScope) -> Path | None:
     if source is None or scope.private is None:
         return None
     copy = scope.private / "gitconfig"
-    copy.write_text(filtered(read_text(source)), errors="surrogateescape")
+    copy.write_text(filtered(read_text(str(source))), errors="surrogateescape")
     return copy
 
 

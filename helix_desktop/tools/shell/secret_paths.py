@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from helix_desktop.domain.permissions.home_folder import RELOCATED, relocated_names
+from helix_desktop.tools.shell.file_lookups import MAX_ENTRIES, FileLookups
 
 _HOME = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".config/gcloud", ".config/gh",
@@ -71,7 +71,7 @@ _SYSTEM = (
     "/proc/timer_stats", "/proc/vmallocinfo", "/sys/devices/virtual/powercap", "/sys/firmware",
     "/sys/fs/bpf", "/sys/fs/pstore", "/sys/kernel/debug", "/sys/kernel/security", "/sys/kernel/tracing",
 )  # fmt: skip
-_HOST_KEYS = ("/etc/ssh", "ssh_host_*_key")
+_HOST_KEYS = ("/etc/ssh", ("ssh_host_", "_key"))
 _VARIABLES = (
     "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR", "BOTO_CONFIG", "CLAUDE_CONFIG_DIR",
     "CLOUDSDK_CONFIG", "CODEX_HOME", "DOCKER_CONFIG", "GH_CONFIG_DIR", "GNUPGHOME",
@@ -81,43 +81,41 @@ _VARIABLES = (
 """Variables that say where files with keys lie."""
 
 
-def secret_paths(home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+def secret_paths(home: str, environ: Mapping[str, str], lookups: FileLookups) -> tuple[str, ...]:
     """Return the existing files and folders that hold secrets of the user or the system, links resolved."""
-    own = (home / name for name in names_there(home, _HOME))
+    own = (f"{home}/{name}" for name in names_there(home, _HOME, lookups))
     elsewhere = (
-        Path(environ[variable]) / name
+        os.path.join(environ[variable], name)
         for variable in RELOCATED
         if environ.get(variable, "").startswith("/")
         for name in relocated_names(_HOME, variable)
         if name
     )
     named = (
-        Path(path)
+        path
         for variable in _VARIABLES
         for path in environ.get(variable, "").split(os.pathsep)
         if path.startswith("/") and path.strip("/")
     )
-    folder, pattern = _HOST_KEYS
-    system = (*map(Path, _SYSTEM), *Path(folder).glob(pattern))
-    readable = (path for path in system if os.access(path, os.R_OK))
-    return existing_paths((*own, *elsewhere, *named, *readable))
+    folder, (start, end) = _HOST_KEYS
+    keys = (name for name in lookups.names(folder) if name.startswith(start) and name.endswith(end))
+    system = (*_SYSTEM, *(f"{folder}/{name}" for name in sorted(keys)))
+    readable = (path for path in system if lookups.mode(path) and os.access(path, os.R_OK))
+    return existing_paths((*own, *elsewhere, *named, *readable), lookups)
 
 
-def names_there(folder: Path, names: Iterable[str]) -> Iterator[str]:
+def names_there(folder: str, names: Iterable[str], lookups: FileLookups) -> Iterator[str]:
     """Yield those of many names below a folder that may exist: their first part does."""
-    try:
-        there = set(os.listdir(folder))
-    except OSError:
-        return
-    yield from (name for name in names if not name or name.partition("/")[0] in there)
+    there = lookups.names(folder)
+    is_known = 0 < len(there) < MAX_ENTRIES  # else it has too many, or cannot be listed
+    yield from (name for name in names if not is_known or not name or name.partition("/")[0] in there)
 
 
-def escape_sockets() -> tuple[Path, ...]:
+def escape_sockets(lookups: FileLookups) -> tuple[str, ...]:
     """Return the existing folders with sockets of other programs, links resolved."""
-    return existing_paths(Path(name) for name in _ESCAPE_SOCKETS)
+    return existing_paths(_ESCAPE_SOCKETS, lookups)
 
 
-def existing_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
+def existing_paths(paths: Iterable[str], lookups: FileLookups) -> tuple[str, ...]:
     """Return the paths that exist, links resolved, without duplicates."""
-    resolved = (Path(os.path.realpath(path)) for path in paths if os.path.lexists(path))
-    return tuple(dict.fromkeys(path for path in resolved if path.exists()))
+    return tuple(dict.fromkeys(lookups.real_path(path) for path in paths if lookups.mode(path)))

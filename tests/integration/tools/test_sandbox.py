@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,13 +18,15 @@ import pytest
 
 from helix_desktop.domain.permissions.home_folder import home_names
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest, ToolResult
+from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.landlock_syscalls import abi_version
-from helix_desktop.tools.shell.sandbox import Sandbox, confines
-from helix_desktop.tools.shell.sandbox_bwrap import Bubblewrap, find_bwrap
+from helix_desktop.tools.shell.sandbox import Sandbox, SandboxScope, confines
+from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap, find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
+from helix_desktop.tools.shell.sandbox_network import find_network_program
 from helix_desktop.tools.shell.scratch import temporary_base
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, wait_for_exit
@@ -51,6 +54,16 @@ def home() -> Iterator[Path]:
         (path / name).write_text(f"in {name}\n")
     yield path
     shutil.rmtree(path)
+
+
+class _ThreadRecorder(SandboxProvider):
+    """A provider that remembers which threads found scopes."""
+
+    threads: frozenset[threading.Thread] = frozenset()
+
+    def scope_for(self, root: Path, scratch: Path, private: Path | None = None) -> SandboxScope:
+        self.threads |= {threading.current_thread()}
+        return super().scope_for(root, scratch, private)
 
 
 class SandboxRig:
@@ -326,6 +339,30 @@ async def test_shell_startup_files_stay_unchanged_when_home_is_the_workspace(
     assert "id_ed25519" not in await bubblewrap_rig.text("ls -a .ssh")
 
 
+async def test_no_scope_is_found_in_the_thread_of_the_window(bubblewrap_rig: SandboxRig) -> None:
+    recorder = _ThreadRecorder(lambda: bubblewrap_rig.sandbox, bubblewrap_rig.home)
+    bubblewrap_rig.sandboxes = recorder
+    bubblewrap_rig.box = bubblewrap_rig.tools(bubblewrap_rig.root)
+    git = GitProgram(bubblewrap_rig.root, dict(os.environ), recorder, lambda: bubblewrap_rig.grants)
+    for find in (
+        bubblewrap_rig.box.approval(make_call("run_command", command="true")),
+        bubblewrap_rig.run("true"),
+        git.run(["status"], 10),
+    ):
+        recorder.threads = frozenset()
+        await find
+        assert recorder.threads
+        assert threading.main_thread() not in recorder.threads
+
+
+async def test_startup_files_in_a_workspace_stay_unchanged(bubblewrap_rig: SandboxRig) -> None:
+    config = bubblewrap_rig.home / ".config"
+    (config / "fish").mkdir(parents=True)
+    bubblewrap_rig.box = bubblewrap_rig.tools(config)
+    assert not (await bubblewrap_rig.run("echo evil > fish/config.fish")).ok
+    assert (await bubblewrap_rig.run("echo mine > other.txt")).ok
+
+
 async def test_only_enforced_limits_count_as_confined(sandbox_rig: SandboxRig) -> None:
     cell = sandbox_rig.sandboxes.scope_for(sandbox_rig.root, sandbox_rig.root)
     wide = sandbox_rig.sandboxes.scope_for(sandbox_rig.home, sandbox_rig.home)
@@ -440,7 +477,7 @@ async def test_sockets_in_the_home_are_out_of_reach(sandbox_rig: SandboxRig) -> 
         server.bind(str(path))
         server.listen()
         code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(path)!r}); print('rea' + 'ched')"
-        for network in (False, True)[: 1 + sandbox_rig.sandbox.isolates_sockets]:
+        for network in (False, True)[: 1 + (sandbox_rig.sandbox.network_reach != "programs")]:
             text = await sandbox_rig.text(f'python3 -c "{code}"', network=network)
             assert "reached" not in text
             assert "Error" in text
@@ -709,3 +746,82 @@ async def test_no_socket_without_a_path_leads_out_with_network(sandbox_rig: Sand
     own = f"import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0{name}'); s.listen()\n"
     _write(sandbox_rig.root, "own.py", own + code)
     assert "reached" in await sandbox_rig.text("python3 own.py", network=True), "its own it reaches"
+
+
+@pytest.fixture(params=["pasta", "slirp4netns"])
+def own_network_rig(request: pytest.FixtureRequest, home: Path) -> SandboxRig:
+    """As on a kernel that can't keep a command from sockets without a path."""
+    bwrap, program = shutil.which("bwrap"), shutil.which(request.param)
+    if SANDBOXES["bubblewrap"] is None or bwrap is None or program is None:
+        pytest.skip(f"{request.param} or bubblewrap is not installed")
+    own_network = find_network_program([bwrap, *NAMESPACE_OPTIONS], (request.param,))
+    if own_network is None:
+        pytest.skip(f"{request.param} does not work here")
+    return SandboxRig(home, Bubblewrap(bwrap, landlock_abi=5, own_network=own_network))
+
+
+async def test_a_network_of_its_own_has_no_socket_of_others(own_network_rig: SandboxRig) -> None:
+    name = f"helix-test-{secrets.token_hex(4)}"
+    tries = {
+        "connect.py": f"s = socket.socket(socket.AF_UNIX); s.connect('\\0{name}')",
+        "localhost.py": "socket.create_connection(('127.0.0.1', PORT), 3)",
+    }
+    with socket.socket(socket.AF_UNIX) as display, socket.create_server(("127.0.0.1", 0)) as local_server:
+        display.bind(f"\0{name}")
+        display.listen()
+        for file_name, line in tries.items():
+            code = line.replace("PORT", str(local_server.getsockname()[1]))
+            _write(own_network_rig.root, file_name, f"import socket\n{code}\nprint('rea' + 'ched')\n")
+            text = await own_network_rig.text(f"python3 {file_name}", network=True)
+            assert "reached" not in text
+            assert "Error" in text
+
+
+async def test_a_network_of_its_own_has_servers_of_the_command(own_network_rig: SandboxRig) -> None:
+    _write(
+        own_network_rig.root,
+        "serve.py",
+        "import socket, threading\n"
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "threading.Thread(target=lambda: server.accept()[0].send(b'ser' + b'ved')).start()\n"
+        "print(socket.create_connection(server.getsockname(), 3).recv(9))\n",
+    )
+    assert "b'served'" in await own_network_rig.text("python3 serve.py", network=True)
+    interfaces = await own_network_rig.text("tail -n +3 /proc/net/dev; cat /etc/resolv.conf", network=True)
+    assert ("eth0" in interfaces and "169.254.1.1" in interfaces) or (
+        "tap0" in interfaces and "10.0.2.3" in interfaces
+    )
+    assert "eth0" not in await own_network_rig.text("tail -n +3 /proc/net/dev")
+
+
+async def test_a_network_of_its_own_ends_with_its_command(own_network_rig: SandboxRig) -> None:
+    """However the command ends; and nothing of it counts as left in the background."""
+    before = _network_programs()
+    result = await own_network_rig.run("cat; echo out; echo err >&2; exit 7", network=True)
+    assert (result.exit_code, result.content.decode().splitlines()[1:]) == (7, ["out", "err"])
+    assert not (await own_network_rig.run("sleep 60", network=True, timeout_s=1)).ok
+    recorder = OutputRecorder()
+    command = make_call("run_command", command="echo started; sleep 60", network=True)
+    running = asyncio.get_running_loop().create_task(own_network_rig.box.run(command, recorder))
+    await recorder.wait_for("started")
+    assert _network_programs() - before
+    running.cancel(STOPPED)
+    await running
+    async with asyncio.timeout(10):
+        while _network_programs() - before:  # noqa: ASYNC110 - other processes
+            await asyncio.sleep(0.01)
+
+
+def _network_programs() -> set[str]:
+    listed = ("ps", "-C", "pasta,passt,pasta.avx2,passt.avx2,slirp4netns", "-o", "pid=,stat=")
+    lines = subprocess.run(listed, capture_output=True, check=False, text=True).stdout.splitlines()
+    return {pid for pid, state in map(str.split, lines) if not state.startswith("Z")}
+
+
+async def test_the_card_says_what_a_network_of_its_own_does_not_reach(own_network_rig: SandboxRig) -> None:
+    sentence = "It can't reach servers on your computer's localhost."
+    for network in (False, True):
+        ask = await own_network_rig.box.approval(make_call("run_command", command="make", network=network))
+        assert isinstance(ask, ApprovalRequest)
+        assert (sentence in ask.summary) == network
+        assert "other programs" not in ask.summary
