@@ -170,6 +170,9 @@ class AppServices:
         record = self.registry.get(workspace_id)
         await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
         root = None if read_only else _workspace_folder(record)
+        auto_run = self.tools.auto_run(workspace_id, root) if root else None
+        if auto_run is not None:  # before anything of this program runs there
+            await auto_run.unreported()
         policy = self.registry.load_policy(workspace_id)
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(workspace_id)
@@ -199,7 +202,7 @@ class AppServices:
             file_history=self.file_histories.open(workspace_id, root) if root else None,
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
-            auto_run=self.tools.auto_run(workspace_id, root) if root else None,
+            auto_run=auto_run,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

@@ -3005,6 +3005,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/store_health.py" />
+            <source>A command was cut off before its changes were reported.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/redaction.py" />
             <source>A damaged copy of the file history can't be deleted; it may hold the removed text.</source>
             <translation type="unfinished" />
@@ -3967,6 +3972,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/store_health.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Restore</source>
             <translation type="unfinished" />
@@ -24408,7 +24414,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <location filename="../../helix_desktop/tools/shell/auto_run_kept.py" />
             <source>It was in {folder}.</source>
             <translation type="unfinished" />
         </message>
@@ -24555,7 +24561,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <location filename="../../helix_desktop/tools/shell/auto_run_kept.py" />
             <source>What was taken out is no longer kept.</source>
             <translation type="unfinished" />
         </message>

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard, AutoRunState
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.auto_run_kept import AutoRunState
 from helix_desktop.tools.shell.sandbox import NoSandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
@@ -107,7 +111,7 @@ class GuardRig:
 
     def content_kept(self, change: AutoRunChange) -> bytes:
         """Return the bytes that are kept of a change."""
-        return self.guard.kept_place(change.kept_id).read_bytes()
+        return self.guard.kept.place(change.kept_id).read_bytes()
 
 
 @pytest.fixture
@@ -155,7 +159,7 @@ async def test_usual_commands_of_git_work_as_before(guard_rig: GuardRig, command
     assert not [change for change in result.auto_run if change.reasons]
     assert guard_rig.git("status").returncode == 0
     assert (guard_rig.root / ".git/config").read_bytes() == before
-    assert not guard_rig.kept.exists(), "nothing was taken out"
+    assert not list(guard_rig.kept.iterdir()), "nothing was taken out"
 
 
 async def test_a_hook_of_the_users_own_template_stays(guard_rig: GuardRig) -> None:
@@ -277,3 +281,140 @@ async def test_what_is_not_sandboxed_is_named_only(guard_rig: GuardRig) -> None:
     (change,) = result.auto_run
     assert (change.path, change.outcome) == (".git/hooks/pre-commit", "named")
     assert os.access(guard_rig.root / ".git/hooks/pre-commit", os.X_OK)
+
+
+async def test_two_commands_at_once_miss_nothing_and_take_nothing_twice(guard_rig: GuardRig) -> None:
+    """The second begins after the first has planted, and plants the same again once the first has ended."""
+    (guard_rig.root / "build").mkdir()
+    guard_rig.git("init", "-q", "build/sub")
+    (guard_rig.root / ".envrc").write_text("export A=1\n")
+    plant = (
+        'git -C build/sub config core.pager "$EVIL"; hook build/sub/.git/hooks pre-commit; '
+        "echo export B=2 > .envrc"
+    )
+    first = await _Running.start(guard_rig, f"{plant}; echo ready; cat first > /dev/null", "first")
+    second = await _Running.start(guard_rig, f"echo ready; cat second > /dev/null; {plant}", "second")
+    one = (await first.end()).auto_run
+    assert {change.path: change.outcome for change in one} == {
+        "build/sub/.git/config": "removed", "build/sub/.git/hooks/pre-commit": "removed", ".envrc": "named",
+    }  # fmt: skip
+    assert guard_rig.git("config", "core.pager", folder="build/sub").stdout == ""
+    two = (await second.end()).auto_run
+    assert {change.path for change in two} == {"build/sub/.git/config", "build/sub/.git/hooks/pre-commit"}
+    assert guard_rig.git("config", "core.pager", folder="build/sub").stdout == ""
+    assert not (guard_rig.root / "build/sub/.git/hooks/pre-commit").exists()
+    envrc = next(change for change in one if change.path == ".envrc")
+    guard_rig.guard.put(envrc.kept_id, found=False)
+    assert (guard_rig.root / ".envrc").read_text() == "export A=1\n"
+    assert not (await guard_rig.run("true")).auto_run
+
+
+async def test_what_the_user_takes_back_or_restores_holds_for_a_command_that_still_runs(
+    guard_rig: GuardRig,
+) -> None:
+    other = await _Running.start(guard_rig, "echo ready; cat other > /dev/null; cp .envrc seen", "other")
+    result = await guard_rig.run("hook build/.git/hooks pre-commit; git init -q build; echo x > .envrc")
+    hook, envrc = sorted(result.auto_run, key=lambda change: change.path, reverse=True)
+    assert (hook.path, envrc.path) == ("build/.git/hooks/pre-commit", ".envrc")
+    guard_rig.guard.put(hook.kept_id, found=True)
+    guard_rig.guard.put(envrc.kept_id, found=False)
+    (guard_rig.root / ".envrc").write_text("")
+    again = (await other.end()).auto_run
+    assert [change.path for change in again] == [".envrc"], "only what has changed since then"
+    assert (guard_rig.root / "build/.git/hooks/pre-commit").exists()
+
+
+class _Running:
+    """A command that has begun, and goes on to its end once its pipe is written to."""
+
+    def __init__(self, task: asyncio.Task[ToolResult], pipe: Path) -> None:
+        self._task, self._pipe = task, pipe
+
+    @classmethod
+    async def start(cls, rig: GuardRig, script: str, pipe: str) -> _Running:
+        """Start a script that says `ready` and reads a named pipe."""
+        os.mkfifo(rig.root / pipe)
+        is_ready = asyncio.Event()
+        running = TaskScope().start(rig.run(script, lambda _: is_ready.set()), pipe)
+        await is_ready.wait()
+        return cls(running, rig.root / pipe)
+
+    async def end(self) -> ToolResult:
+        await asyncio.to_thread(self._pipe.write_text, "go")
+        return await self._task
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+root, home, kept = map(Path, sys.argv[1:])
+guard = AutoRunGuard(root, home, kept)
+before = guard.begin()
+(root / ".git/hooks/pre-commit").write_text("#!/bin/sh\\ntouch " + str(home / "ran"))
+(root / ".git/hooks/pre-commit").chmod(0o755)
+(root / ".envrc").write_text("planted")
+print("planted", flush=True)
+sys.stdin.read()
+"""
+
+
+def _start_to_be_killed(rig: GuardRig, script: str) -> subprocess.Popen[str]:
+    """Start a process whose command has planted; the caller kills it."""
+    words = [sys.executable, "-c", script, str(rig.root), str(rig.home), str(rig.kept)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if line != "planted\n":
+        _kill(process)
+    assert line == "planted\n"
+    return process
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:
+    process = _start_to_be_killed(guard_rig, KILLED)
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    assert other.recover() == (), "it still runs"
+    assert (guard_rig.root / ".git/hooks/pre-commit").exists()
+    _kill(process)
+    changes = guard_rig.guard.recover()
+    assert {change.path: (change.outcome, change.waits) for change in changes} == {
+        ".git/hooks/pre-commit": ("removed", False), ".envrc": ("removed", False),
+    }  # fmt: skip
+    assert guard_rig.git("commit", "-qm", "two", "--allow-empty").returncode == 0
+    assert not guard_rig.flag.exists()
+    assert not (guard_rig.root / ".envrc").exists()
+    again = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    assert again.recover() == (), "this process reports it"
+    assert (await guard_rig.run("true")).auto_run == changes, "a command reports it, once"
+    assert not (await guard_rig.run("true")).auto_run
+    for change in changes:
+        guard_rig.guard.put(change.kept_id, found=True)
+    assert os.access(guard_rig.root / ".git/hooks/pre-commit", os.X_OK)
+    assert (guard_rig.root / ".envrc").read_text() == "planted"
+
+
+async def test_what_a_killed_process_left_undecided_is_taken_back(guard_rig: GuardRig) -> None:
+    """The question was on screen: git's part is out, the rest is there."""
+    script = KILLED.replace('print("planted"', 'guard.end(before)\nprint("planted"')
+    _kill(_start_to_be_killed(guard_rig, script))
+    assert (guard_rig.root / ".envrc").exists()
+    changes = guard_rig.guard.recover()
+    assert {change.path for change in changes} == {".git/hooks/pre-commit", ".envrc"}
+    assert not (guard_rig.root / ".envrc").exists()
+
+
+async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved(
+    guard_rig: GuardRig,
+) -> None:
+    guard_rig.kept.write_text("not a folder")
+    provider = SandboxProvider(lambda: BWRAP or NoSandbox(), guard_rig.home)
+    tools = make_tools(guard_rig.root, sandbox_provider=provider, guard=guard_rig.guard)
+    with pytest.raises(ToolError, match="could not be started"):
+        await tools.run(make_call("run_command", command="touch ran"))
+    assert not (guard_rig.root / "ran").exists()
