@@ -4336,6 +4336,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>To keep it, allow it in Settings → Permissions: {rules}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>Too large to compare.</source>
             <translation type="unfinished" />
@@ -20072,7 +20077,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
-            <source>Command, folder or host</source>
+            <source>Changes to the file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
+            <source>Command, file, folder or host</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24390,6 +24400,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
+            <source>Enter a path such as: .envrc</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>Enter a path such as: src/app</source>
             <translation type="unfinished" />
         </message>
@@ -24513,6 +24528,11 @@
         <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>The command is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/rules.py" />
+            <source>The file must be inside the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

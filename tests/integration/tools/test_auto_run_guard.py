@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from helix_desktop.tools.shell.auto_run_kept import AutoRunState
 from helix_desktop.tools.shell.sandbox import NoSandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from tests.support.planting_process import kill_hard, start_planting
 from tests.support.tool_rig import make_call, make_tools
 
 BWRAP, GIT = find_bwrap(), shutil.which("git")
@@ -344,44 +343,12 @@ class _Running:
         return await self._task
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-root, home, kept = map(Path, sys.argv[1:])
-guard = AutoRunGuard(root, home, kept)
-before = guard.begin()
-(root / ".git/hooks/pre-commit").write_text("#!/bin/sh\\ntouch " + str(home / "ran"))
-(root / ".git/hooks/pre-commit").chmod(0o755)
-(root / ".envrc").write_text("planted")
-print("planted", flush=True)
-sys.stdin.read()
-"""
-
-
-def _start_to_be_killed(rig: GuardRig, script: str) -> subprocess.Popen[str]:
-    """Start a process whose command has planted; the caller kills it."""
-    words = [sys.executable, "-c", script, str(rig.root), str(rig.home), str(rig.kept)]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    if line != "planted\n":
-        _kill(process)
-    assert line == "planted\n"
-    return process
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-
-
 async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:
-    process = _start_to_be_killed(guard_rig, KILLED)
+    process = start_planting(guard_rig.root, guard_rig.home, guard_rig.kept)
     other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
     assert other.recover() == (), "it still runs"
     assert (guard_rig.root / ".git/hooks/pre-commit").exists()
-    _kill(process)
+    kill_hard(process)
     changes = guard_rig.guard.recover()
     assert {change.path: (change.outcome, change.waits) for change in changes} == {
         ".git/hooks/pre-commit": ("removed", False), ".envrc": ("removed", False),
@@ -401,8 +368,7 @@ async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard
 
 async def test_what_a_killed_process_left_undecided_is_taken_back(guard_rig: GuardRig) -> None:
     """The question was on screen: git's part is out, the rest is there."""
-    script = KILLED.replace('print("planted"', 'guard.end(before)\nprint("planted"')
-    _kill(_start_to_be_killed(guard_rig, script))
+    kill_hard(start_planting(guard_rig.root, guard_rig.home, guard_rig.kept, is_over=True))
     assert (guard_rig.root / ".envrc").exists()
     changes = guard_rig.guard.recover()
     assert {change.path for change in changes} == {".git/hooks/pre-commit", ".envrc"}

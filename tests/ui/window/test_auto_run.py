@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.services.tool_service import TAKEN_OUT
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
@@ -20,6 +23,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.planting_process import kill_hard, start_planting
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = [
@@ -82,3 +86,32 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         await until((project / ".envrc").exists, "restored")
         await until(lambda: "restored" in rig.banner_text(), "the report")
         _grab(rig, "restored")
+
+
+async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        workspace_id = await rig.open_folder("project", {"a.txt": "one"})
+        registry = rig.wiring.services.registry
+        project = Path(registry.get(workspace_id).path)
+        kept = registry.data_folder(workspace_id) / TAKEN_OUT
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(project)], check=True)
+    process = await asyncio.to_thread(start_planting, project, Path.home(), kept)
+    await asyncio.to_thread(kill_hard, process)
+    hook = project / ".git/hooks/pre-commit"
+    assert hook.exists()
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await until(lambda: ".git/hooks/pre-commit" in rig.banner_text(), "the banner")
+        assert not hook.exists()
+        assert not (project / ".envrc").exists()
+        _grab(rig, "killed")
+        (restore,) = [
+            button for button in rig.window.banners.findChildren(QPushButton) if button.text() == "Restore"
+        ]
+        restore.click()
+        await until(hook.exists, "restored")
+        await until(lambda: "2 files restored" in rig.banner_text(), "the report")
+        assert "cut off" not in rig.banner_text()
+        assert (project / ".envrc").read_text() == "planted"
