@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
@@ -67,6 +67,10 @@ class _GuardStore:
     async def settle(self, kept_ids: Sequence[str]) -> None:
         """Say that these changes are decided on."""
         await asyncio.to_thread(self._guard.settle, kept_ids)
+
+    async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+        """Return which of these changes were put back last, or taken out again."""
+        return await asyncio.to_thread(self._guard.kept.outcomes, kept_ids)
 
     async def unreported(self) -> tuple[AutoRunChange, ...]:
         """Return what was taken back after calls that could not report it."""

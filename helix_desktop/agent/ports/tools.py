@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from helix_desktop.domain.files.pdf import PdfText
@@ -51,6 +51,10 @@ class AutoRunStore(Protocol):
 
     async def settle(self, kept_ids: Sequence[str]) -> None:
         """Say that these changes are decided on: a crash from now on takes none of them back."""
+        ...
+
+    async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+        """Return which of these changes were put back last (True), or taken out (False), by id."""
         ...
 
     async def unreported(self) -> tuple[AutoRunChange, ...]:

@@ -192,6 +192,7 @@ class AutoRunGuard:
                         if not any(_same(present, known) for known in (entry.found, entry.without)):
                             self.kept.keep_replaced(kept_id, present)
                         _write_at(parent, name, content)
+                self.kept.note_put(kept_id, found=found)
             except OSError as error:
                 if content.form or not isinstance(error, FileNotFoundError):
                     raise InvalidInput(

@@ -14,7 +14,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -36,7 +37,7 @@ MAX_KEPT_BYTES = 256 * 1024 * 1024
 """Above that, what is older than the trash may be is no longer kept."""
 _OPEN, _DAMAGED = "open-", "damaged-"
 _KEPT_ID = re.compile("[0-9a-f]{16}")
-_ENTRY, _CONTENT, _WITHOUT = "entry.json", "content", "without"
+_ENTRY, _CONTENT, _WITHOUT, _FOUND = "entry.json", "content", "without", "found"
 
 Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
 _Form = Literal["", "file", "link", "special"]
@@ -146,6 +147,18 @@ class KeptChanges:
             found=msgspec.structs.replace(entry.found, data=found),
             without=msgspec.structs.replace(entry.without, data=without),
         )
+
+    def note_put(self, kept_id: str, *, found: bool) -> None:
+        """Note what became of a change last. Raises OSError."""
+        (self.folder / kept_id / _FOUND).write_bytes(b"1" if found else b"0")
+
+    def outcomes(self, kept_ids: Iterable[str]) -> dict[str, bool]:
+        """Return which changes were put back last (True), or taken out again (False), by their ids."""
+        noted = {}
+        for kept_id in filter(_KEPT_ID.fullmatch, kept_ids):
+            with suppress(OSError):
+                noted[kept_id] = (self.folder / kept_id / _FOUND).read_bytes() == b"1"
+        return noted
 
     # What a crash must not lose
 

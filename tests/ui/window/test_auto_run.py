@@ -46,6 +46,19 @@ def _card(rig: WindowRig) -> QuestionCard | None:
     return next((card for row in rig.rows(QuestionRow) if (card := find(row.key)) is not None), None)
 
 
+def _labels(rig: WindowRig) -> list[str]:
+    """Return what the buttons of the lines say."""
+    (row,) = rig.rows(ToolRow)
+    item = rig.chat.view.chat_viewport.widget_pool.visible.get(row.key)
+    areas = item.item.hit_areas if item is not None and item.item is not None else []
+    return [area.label.partition(":")[0] for area in areas if area.name.startswith("auto_run:")]
+
+
+def _click_line(rig: WindowRig) -> None:
+    (row,) = rig.rows(ToolRow)
+    rig.chat.view.chat_viewport.widget_pool.visible[row.key].trigger("auto_run:0")
+
+
 def _grab(rig: WindowRig, name: str) -> None:
     if folder := os.environ.get("HELIX_GRABS"):
         rig.window.grab().save(str(Path(folder, f"{name}.png")))
@@ -79,13 +92,23 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         assert not (project / ".envrc").exists()
         (answer,) = rig.events(ToolAnswered)
         assert [change.outcome for change in answer.auto_run].count("removed") == 3
-        (row,) = rig.rows(ToolRow)
         _grab(rig, "line")
-        item = rig.chat.view.chat_viewport.widget_pool.visible[row.key]
-        item.trigger("auto_run:0")
+        assert _labels(rig) == ["Restore", "Undo"]
+        conversation = rig.conversation
+        _click_line(rig)
         await until((project / ".envrc").exists, "restored")
         await until(lambda: "restored" in rig.banner_text(), "the report")
         _grab(rig, "restored")
+        assert _labels(rig) == ["Undo"], "all of it is there now, and can be taken back"
+        await rig.wiring.session_controller.show(rig.workspace, None)
+        await rig.wiring.session_controller.show(rig.workspace, conversation)
+        await until(lambda: _labels(rig) == ["Undo"], "the same at the next opening")
+        assert (project / "package.json").exists()
+        _click_line(rig)
+        await until(lambda: not (project / "package.json").exists(), "undone, by the file history")
+        await until(lambda: not (project / ".envrc").exists(), "taken back")
+        await until(lambda: _labels(rig)[0] == "Restore", "the label")
+        _grab(rig, "undone")
 
 
 async def test_a_banner_names_what_a_killed_app_left_and_restores_it(

@@ -76,8 +76,11 @@ class ChangesController(QObject):
         if workspace is None or store is None:
             return
         session_id = conversation.session.id if conversation is not None else ""
-        for kept_id in action.kept_ids:
-            await store.put(kept_id, found=action.found)
+        if conversation is not None:
+            await conversation.put_auto_run(action.kept_ids, found=action.found)
+        else:
+            for kept_id in action.kept_ids:
+                await store.put(kept_id, found=action.found)
         if action.kept_ids:
             if not await store.unreported():
                 self._window.banners.remove(TAKEN_BACK, workspace.id)
