@@ -356,6 +356,7 @@ class AppServices:
             self.data_dir.logs_dir,
             self._workspaces[workspace_id],
             self.file_histories.storage(workspace_id),
+            self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)),
         )
 
     def history_storage(self, workspace_id: str) -> WorkspaceHistoryStorage:

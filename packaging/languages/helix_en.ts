@@ -22783,6 +22783,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n copies of what commands changed: rewritten</source>
+            <translation>
+                <numerusform>%n copy of what a command changed: rewritten</numerusform>
+                <numerusform>%n copies of what commands changed: rewritten</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n damaged or lost entries aren't in the file.</source>
             <translation>
                 <numerusform>%n damaged or lost entry isn't in the file.</numerusform>

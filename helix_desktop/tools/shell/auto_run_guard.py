@@ -23,6 +23,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.auto_run import WAITING_NAMES, auto_run_kind
+from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.tools.shell.auto_run_kept import (
@@ -206,6 +207,19 @@ class AutoRunGuard:
                     state.git[entry.path] = (entry.kind, content)
                 state.reported.pop(entry.path, None)
             self.settle([kept_id])
+
+    def containing(self, redaction: Redaction) -> tuple[str, ...]:
+        """Return the paths of the kept changes that contain a secret. Raises OSError."""
+        with self._lock:
+            return self.kept.containing(redaction)
+
+    def redact(self, redaction: Redaction) -> None:
+        """Remove a secret from all that is kept; no command runs. Raises OSError."""
+        with self._lock:
+            self.kept.redact(redaction)
+            self._unreported = tuple(_redacted(change, redaction) for change in self._unreported)
+            self._undecided = tuple(_redacted(change, redaction) for change in self._undecided)
+            self._save(self._before)
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
         changes: list[AutoRunChange] = []
@@ -476,6 +490,11 @@ class AutoRunGuard:
         kind = auto_run_kind(entry.path)
         effect = kind.effect if kind is not None and not entry.reasons else ""
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+
+
+def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
+    path, reasons = redaction.redact_text(change.path), tuple(map(redaction.redact_text, change.reasons))
+    return msgspec.structs.replace(change, path=path, reasons=reasons)
 
 
 class _FolderTree:
