@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
@@ -384,3 +384,15 @@ async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved
     with pytest.raises(ToolError, match="could not be started"):
         await tools.run(make_call("run_command", command="touch ran"))
     assert not (guard_rig.root / "ran").exists()
+
+
+async def test_what_is_kept_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:
+    (change,) = (await guard_rig.run("git init -q sub; git -C sub config core.pager evil")).auto_run
+    kept, at_ms = guard_rig.guard.kept, guard_rig.guard.kept.entry(change.kept_id).at_ms
+    month_ms = 30 * 24 * 3600 * 1000
+    assert kept.clean_up(at_ms + month_ms) == 0, "it is little"
+    assert kept.clean_up(at_ms + month_ms - 1, max_bytes=0) == 0, "it is young"
+    size = kept.size()
+    assert kept.clean_up(at_ms + month_ms, max_bytes=0) == size > 0
+    with pytest.raises(InvalidInput, match="no longer kept"):
+        guard_rig.guard.put(change.kept_id, found=True)
