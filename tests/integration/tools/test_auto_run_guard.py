@@ -8,9 +8,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
@@ -116,13 +119,21 @@ class GuardRig:
 @pytest.fixture
 def guard_rig() -> Iterator[GuardRig]:
     """A repository in a home of its own, outside `/tmp`, which no command sees."""
+    with _new_rig() as rig:
+        yield rig
+
+
+@contextmanager
+def _new_rig() -> Iterator[GuardRig]:
     places = (Path.home(), Path(__file__).parents[3])
     place = next((path for path in places if os.access(path, os.W_OK)), None)
     if place is None or place.is_relative_to("/tmp"):
         place = next(path for path in (Path("/var/tmp"), Path("/opt")) if os.access(path, os.W_OK))
     home = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=place))
-    yield GuardRig(home)
-    shutil.rmtree(home)
+    try:
+        yield GuardRig(home)
+    finally:
+        shutil.rmtree(home)
 
 
 @pytest.mark.parametrize("way", PLANTED)
@@ -142,6 +153,17 @@ async def test_without_the_guard_it_would_run(guard_rig: GuardRig, way: str) -> 
     await guard_rig.run(PLANTED[way])
     await asyncio.to_thread(guard_rig.use_git_everywhere)
     assert guard_rig.flag.exists()
+
+
+@given(st.lists(st.sampled_from(sorted(PLANTED)), min_size=2, max_size=4, unique=True))
+@settings(max_examples=max(4, settings().max_examples // 5), deadline=None)
+def test_ways_of_planting_combined_do_not_run_outside_either(ways: list[str]) -> None:
+    script = "\n".join(f"(\n{PLANTED[way]}\n) || true" for way in ways)
+    with _new_rig() as rig:
+        result = asyncio.run(rig.run(script))
+        assert any(change.outcome == "removed" for change in result.auto_run)
+        rig.use_git_everywhere()
+        assert not rig.flag.exists(), "nothing of it ran"
 
 
 class _Idle(AutoRunGuard):
