@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
@@ -13,6 +13,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
+    AutoRunPut,
     QuestionAsked,
     RequestChanged,
     ResponseReset,
@@ -327,6 +328,18 @@ class Conversation:
             return False
         await self.continue_turn(late_reply_text(missed, reply))
         return True
+
+    async def put_auto_run(self, kept_ids: Sequence[str], *, found: bool) -> None:
+        """Restore what was taken back of calls (`found`), or take it back. Raises HelixError."""
+        if self._services.auto_run is not None:
+            for kept_id in kept_ids:
+                await self._services.auto_run.put(kept_id, found=found)
+                self.session.publish(AutoRunPut((kept_id,), found))
+
+    async def auto_run_outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+        """Return which of these changes of calls were restored (True) or taken back since, by their ids."""
+        store = self._services.auto_run
+        return await store.outcomes(kept_ids) if store is not None and kept_ids else {}
 
     @property
     def mode(self) -> PermissionMode:

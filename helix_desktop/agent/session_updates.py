@@ -64,6 +64,13 @@ class QuestionAsked(msgspec.Struct, frozen=True):
     ask: Question
 
 
+class AutoRunPut(msgspec.Struct, frozen=True):
+    """The user restored what was taken back of calls (`found`), or took it back; by its ids."""
+
+    kept_ids: tuple[str, ...]
+    found: bool
+
+
 class CallStarted(msgspec.Struct, frozen=True):
     """An approved call started."""
 
@@ -217,6 +224,7 @@ Update = (
     | ResponseReset
     | ApprovalRequested
     | QuestionAsked
+    | AutoRunPut
     | CallStarted
     | CallOutput
     | TurnChanged

@@ -44,7 +44,12 @@ from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_nam
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
-from helix_desktop.words.file_changes import auto_run_texts, line_counts_texts, recorded_changes_text
+from helix_desktop.words.file_changes import (
+    auto_run_rules_text,
+    auto_run_texts,
+    line_counts_texts,
+    recorded_changes_text,
+)
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.rewrites import files_changed_text
@@ -268,6 +273,8 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_err(f"[{_answer_text(output)}]")
             for line in auto_run_texts(output.auto_run):
                 print_err(f"[{line}]")
+            if rules := auto_run_rules_text(output.auto_run):
+                print_err(f"[{rules}]")
         case (
             SweepMade()
             | FoldMade()

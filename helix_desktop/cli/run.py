@@ -37,6 +37,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.words.answer_ends import mcp_failed_text
+from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import find_slash_command
 from helix_desktop.words.translation import Translator, translate
@@ -62,6 +63,9 @@ def run_turn(args: argparse.Namespace) -> int:
         found = await services.tools.file_index(workspace.id).look_up(message[0])
         if found.missing:
             print_notice(translate(change_facts(found.missing_text, escape_hidden_name)))
+        if workspace.services.auto_run is not None:
+            for line in auto_run_texts(await workspace.services.auto_run.unreported()):
+                print_notice(line)
         model = await requested_model(services, args, services.registry.get(workspace.id).effort)
         if model is not None:
             await workspace.set_models(model)

@@ -176,6 +176,9 @@ class AppServices:
         await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
         read_only = read_only or self.data_dir.refusal is not None
         root = None if read_only else _workspace_folder(record)
+        auto_run = self.tools.auto_run(workspace_id, root) if root else None
+        if auto_run is not None:  # before anything of this program runs there
+            await auto_run.unreported()
         policy = self.registry.load_policy(workspace_id)
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(workspace_id)
@@ -205,7 +208,7 @@ class AppServices:
             file_history=self._file_history(workspace_id, root),
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
-            auto_run=self.tools.auto_run(workspace_id, root) if root else None,
+            auto_run=auto_run,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),
@@ -366,6 +369,7 @@ class AppServices:
             self.data_dir.logs_dir,
             self._workspaces[workspace_id],
             self.file_histories.storage(workspace_id),
+            self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)),
         )
 
     def history_storage(self, workspace_id: str) -> WorkspaceHistoryStorage:

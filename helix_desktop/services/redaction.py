@@ -1,4 +1,4 @@
-"""Redaction of a workspace: store, file history, saved rules and filters, MCP servers, the app's logs."""
+"""Redaction of a workspace: store, file history, what was taken out, rules, filters, MCP servers, logs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 log = logging.getLogger(__name__)
@@ -34,9 +35,10 @@ class WorkspaceRedaction:
         logs_dir: Path,
         workspace: OpenWorkspace,
         history: FileHistoryStorage,
+        guard: AutoRunGuard,
     ) -> None:
         self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace
-        self._history = history
+        self._history, self._guard = history, guard
 
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
@@ -83,6 +85,8 @@ class WorkspaceRedaction:
                 for server in self._registry.get(workspace.id).servers
             )
             self._registry.change(workspace.id, servers=servers)
+        if outside.taken_out:
+            await asyncio.to_thread(self._guard.redact, redaction)
         for name in outside.logs:
             await asyncio.to_thread(_redact_log, self._logs_dir / name, redaction)
         return msgspec.structs.replace(
@@ -91,6 +95,7 @@ class WorkspaceRedaction:
             logs=outside.logs,
             servers=outside.servers,
             filters=outside.filters,
+            taken_out=outside.taken_out,
         )
 
     async def lift(self, digest: str) -> bool:
@@ -109,7 +114,14 @@ class WorkspaceRedaction:
         filters = (saved for saved in record.cache_filters if _is_in_filter(saved, redact_text))
         names = tuple(redact_text(saved.name) for saved in filters)
         logs = await asyncio.to_thread(_logs_containing, self._logs_dir, redaction)
-        return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers, filters=names)
+        return msgspec.structs.replace(
+            matches,
+            rules=tuple(rules),
+            logs=logs,
+            servers=servers,
+            filters=names,
+            taken_out=await asyncio.to_thread(self._guard.containing, redaction),
+        )
 
 
 def _with_history(matches: RedactionMatches, history: RedactionMatches) -> RedactionMatches:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
@@ -13,7 +13,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.tools import AutoRunChange, CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.services.sample_python import with_sample_python
@@ -70,6 +70,18 @@ class _GuardStore:
     async def put(self, kept_id: str, *, found: bool) -> None:
         """Put what a call left back, or take it out again. Raises HelixError."""
         await asyncio.to_thread(self._guard.put, kept_id, found=found)
+
+    async def settle(self, kept_ids: Sequence[str]) -> None:
+        """Say that these changes are decided on."""
+        await asyncio.to_thread(self._guard.settle, kept_ids)
+
+    async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+        """Return which of these changes were put back last, or taken out again."""
+        return await asyncio.to_thread(self._guard.kept.outcomes, kept_ids)
+
+    async def unreported(self) -> tuple[AutoRunChange, ...]:
+        """Return what was taken back after calls that could not report it."""
+        return await asyncio.to_thread(self._guard.recover)
 
 
 class ToolService:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_integer
@@ -83,6 +83,13 @@ def _revert_text(event: ChangesRecorded, turn: int, *, is_redo: bool) -> str:
         case "rewind":
             return tr("Rewound files: {files}", files=files)
     return tr("Reverted {files}", files=files)
+
+
+def auto_run_rules_text(changes: Iterable[AutoRunChange]) -> str:
+    """Return which rules would have kept what was taken back; empty if nothing was."""
+    paths = [change.path for change in changes if change.outcome == "removed"]
+    words = tuple(escape_hidden(translate(PermissionRule(ANY, path, kind="path").text)) for path in paths)
+    return tr("To keep it, allow it in Settings → Permissions: {rules}", rules=words) if paths else ""
 
 
 def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:

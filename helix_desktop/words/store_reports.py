@@ -345,6 +345,9 @@ def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
         (n := len(matches.change_lists), tr.plural(
             n, "%n list of changed files: rewritten", "%n lists of changed files: rewritten"
         )),
+        (n := len(matches.taken_out), tr.plural(
+            n, "%n copy of what a command changed: rewritten", "%n copies of what commands changed: rewritten"
+        )),
         (n := len(matches.rules), tr.plural(
             n, "%n permission rule: removed", "%n permission rules: removed"
         )),

@@ -3005,6 +3005,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/store_health.py" />
+            <source>A command was cut off before its changes were reported.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/database/redaction.py" />
             <source>A damaged copy of the file history can't be deleted; it may hold the removed text.</source>
             <translation type="unfinished" />
@@ -3982,6 +3987,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/store_health.py" />
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Restore</source>
             <translation type="unfinished" />
@@ -4342,6 +4348,11 @@
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>This workspace has no file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>To keep it, allow it in Settings → Permissions: {rules}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20312,7 +20323,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
-            <source>Command, folder or host</source>
+            <source>Changes to the file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
+            <source>Command, file, folder or host</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23048,6 +23064,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n copies of what commands changed: rewritten</source>
+            <translation>
+                <numerusform>%n copy of what a command changed: rewritten</numerusform>
+                <numerusform>%n copies of what commands changed: rewritten</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n damaged or lost entries aren't in the file.</source>
             <translation>
                 <numerusform>%n damaged or lost entry isn't in the file.</numerusform>
@@ -24665,6 +24689,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
+            <source>Enter a path such as: .envrc</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>Enter a path such as: src/app</source>
             <translation type="unfinished" />
         </message>
@@ -24694,7 +24723,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <location filename="../../helix_desktop/tools/shell/auto_run_kept.py" />
             <source>It was in {folder}.</source>
             <translation type="unfinished" />
         </message>
@@ -24796,6 +24825,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/domain/permissions/rules.py" />
+            <source>The file must be inside the workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
             <source>The files become what they were. You can restore them later.</source>
             <translation type="unfinished" />
@@ -24841,7 +24875,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <location filename="../../helix_desktop/tools/shell/auto_run_kept.py" />
             <source>What was taken out is no longer kept.</source>
             <translation type="unfinished" />
         </message>

@@ -23,7 +23,7 @@ from helix_desktop.domain.tools import ApprovalReply, PermissionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
-from tests.support.cli_rig import Cli
+from tests.support.cli_rig import Cli, wait_for_exit
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -182,3 +182,44 @@ async def test_run_takes_back_what_runs_by_itself_and_says_so(
     assert {change.path: change.outcome for change in answered.auto_run} == {
         ".envrc": "removed", "sub/.git/config": "removed", "package.json": "named",
     }  # fmt: skip
+
+
+async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    (cli.project / "plant.py").write_text(PLANT)
+    os.mkfifo(pipe := cli.project / "planted")
+    command = "python3 plant.py && echo planted > planted && sleep 600"
+    async with _replies(command) as server:
+        words = ("--trust", "--mode", "auto", "--model", "local/small", "--base-url", server.base_url)
+        process = await cli.fork("run", "--workspace", "ws", "--message", "Plant it", *words)
+        assert await asyncio.to_thread(pipe.read_text) == "planted\n"
+        process.kill()
+        await wait_for_exit(process)
+    assert _fsmonitor(cli.project) == "evil", "it was killed before it could look"
+    async with ChatServer(replies_in_order(text_reply("Done."))) as server:
+        result = await cli.run("Go on", "--model", "local/small", "--base-url", server.base_url)
+    assert result.code == 0, result
+    (line,) = [line for line in result.err.splitlines() if "Taken back" in line]
+    assert ".envrc" in line
+    assert "sub/.git/config (core.fsmonitor = evil)" in line
+    assert _fsmonitor(cli.project) == ""
+    assert not (cli.project / ".envrc").exists()
+
+
+async def test_run_names_on_standard_error_what_it_took_back_and_how_to_allow_it(tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    (cli.project / "plant.py").write_text(PLANT)
+    async with _replies() as server:
+        result = await cli.run("Plant it", "--yes", "--model", "local/small", "--base-url", server.base_url)
+    assert result.code == 0, result
+    first_words = ("[Taken back", "[Changed what", "[To keep it")
+    taken_back, named, rule = [line for line in result.err.splitlines() if line.startswith(first_words)]
+    assert taken_back == (
+        "[Taken back, as programs run it by themselves: sub/.git/config (core.fsmonitor = evil) and .envrc "
+        "(sets the environment of every shell in the folder)]"
+    )
+    assert rule == (
+        "[To keep it, allow it in Settings → Permissions: Change the file sub/.git/config and Change the "
+        "file .envrc]"
+    )
+    assert named == "[Changed what other programs run: package.json (scripts that npm runs, also on install)]"

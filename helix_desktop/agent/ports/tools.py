@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from helix_desktop.domain.files.pdf import PdfText
@@ -12,6 +12,7 @@ from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import (
     ApprovalRequest,
+    AutoRunChange,
     OutputCallback,
     ToolResult,
     ignore_output,
@@ -46,6 +47,18 @@ class AutoRunStore(Protocol):
 
     async def put(self, kept_id: str, *, found: bool) -> None:
         """Put what a call left back (`found`), or take it out again. Raises HelixError."""
+        ...
+
+    async def settle(self, kept_ids: Sequence[str]) -> None:
+        """Say that these changes are decided on: a crash from now on takes none of them back."""
+        ...
+
+    async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+        """Return which of these changes were put back last (True), or taken out (False), by id."""
+        ...
+
+    async def unreported(self) -> tuple[AutoRunChange, ...]:
+        """Return what was taken back after calls that could not report it: a crash cut them off."""
         ...
 
 

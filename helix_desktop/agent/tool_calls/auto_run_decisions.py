@@ -54,9 +54,10 @@ class AutoRunDecisions:
         What a call did that the user allowed by a click stays. Else a rule decides, then the user; what they
         do not keep is taken back, also when they `give_up`.
         """
-        changes = list(result.auto_run)
-        if not changes or self._store is None:
+        if not result.auto_run or self._store is None:
             return result
+        changes = [change for change in result.auto_run if change.waits]
+        earlier = [change for change in result.auto_run if not change.waits]  # taken back after other calls
         if outcome.is_by_user:
             decisions = {change.path: "named" for change in changes}
         else:
@@ -65,7 +66,11 @@ class AutoRunDecisions:
         if waiting:
             answer = await self._answer(call_id, waiting)
             decisions |= {change.path: answer for change in waiting}
-        decided_changes = [await self._apply(change, decisions[change.path]) for change in changes]
+        decided_changes = [
+            *earlier,
+            *[await self._apply(change, decisions[change.path]) for change in changes],
+        ]
+        await self._store.settle([change.kept_id for change in changes])
         return replace(
             result,
             auto_run=tuple(decided_changes),

@@ -309,7 +309,7 @@ def rule_names(rule: PermissionRule) -> frozenset[str]:
 
 
 def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
-    """Parse a rule the user wrote: for commands, files in a folder, or a host. Raise InvalidInput."""
+    """Parse a rule the user wrote: for commands, a file, files in a folder, or a host. Raise InvalidInput."""
     line = " ".join(text.split())
     match kind:
         case "pattern":
@@ -318,6 +318,13 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
                     _text("The command is missing."), fix=_text("Enter its first words, such as: git push *")
                 )
             return PermissionRule(ANY, line, kind=kind, effect=effect, confined=effect == "allow")
+        case "path":
+            names = _path_parts(text.strip())
+            if not names:
+                raise InvalidInput(
+                    _text("The file must be inside the workspace."), fix=_text("Enter a path such as: .envrc")
+                )
+            return PermissionRule(ANY, "/".join(names), kind=kind, effect=effect)
         case "folder":
             names = _path_parts(text.strip())
             if names is None:

@@ -79,6 +79,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
     nothing can be said.
     `file_versions` are contents of the file history, `change_lists` captures of it with a path that is
     rewritten; `workspace_files` have one of these contents, or it in their name, and stay as they are.
+    `taken_out` are files of which a copy is kept since a command that changed them.
     """
 
     contents: tuple[CacheEntry, ...] = ()
@@ -97,6 +98,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
     change_lists: tuple[str, ...] = ()
     workspace_files: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
+    taken_out: tuple[str, ...] = ()
 
     @property
     def sessions(self) -> tuple[str, ...]:

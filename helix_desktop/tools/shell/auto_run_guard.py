@@ -12,22 +12,29 @@ import os
 import re
 import secrets
 import stat
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.auto_run import WAITING_NAMES, auto_run_kind
+from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.tools.shell.auto_run_kept import (
+    NOTHING,
+    AutoRunState,
+    Content,
+    Entry,
+    KeptChanges,
+    Kind,
+    OpenState,
+)
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
@@ -57,105 +64,117 @@ _HOOK_NAME = re.compile(r"(?:[a-z0-9]+-)+[a-z0-9]+|update")
 # What is built or fetched has files of these kinds of its own, and nobody opens it in an editor.
 _BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "site-packages", ".tox"})
 
-_Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
-_Form = Literal["", "file", "link", "special"]
-
-
-class _Content(msgspec.Struct, frozen=True):
-    """What is at a path: nothing (``), the bytes of a file, where a link leads, or another kind of file."""
-
-    form: _Form = ""
-    data: bytes = b""
-    mode: int = 0
-    stamp: tuple[int, ...] = ()
-    """Of a file that is too large to be read."""
-
-    @property
-    def is_executable(self) -> bool:
-        return self.form == "link" or bool(self.mode & 0o111)
-
-
-_NOTHING = _Content()
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    """A change that is kept: what the command left, and what is there without it."""
-
-    path: str
-    kind: _Kind
-    reasons: tuple[str, ...]
-    at_ms: int
-    found: _Content
-    without: _Content
-
-
-@dataclass
-class AutoRunState:
-    """What runs by itself in a workspace, by its path: at one moment."""
-
-    git: dict[str, tuple[_Kind, _Content]] = field(default_factory=dict)
-    other: dict[str, _Content] = field(default_factory=dict)
-    tops: dict[str, str] = field(default_factory=dict)
-    """Git folders with the folder that each belongs to."""
-
 
 class AutoRunGuard:
     """The guard of one workspace, for all its sessions and commands. Everything blocks, in any thread.
 
-    `folder` is where what was taken out is kept: one folder each, with its content as it was.
+    Commands that run at the same time are compared with what was there before the first of them: what one
+    plants is never what another one found. `folder` is where what was taken out is kept, and what a crash
+    must not lose.
     """
 
     def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
         """Without a `folder`, a new temporary one is used, which stays."""
         self.root = Path(os.path.realpath(root))
         self._home = Path(os.path.realpath(home or Path.home()))
-        self._folder = folder
+        self.kept = KeptChanges(folder)
         self._lock = threading.RLock()
         self._tree = _FolderTree(str(self.root))
-        self._running: dict[int, AutoRunState] = {}
-        self._not_reported: tuple[AutoRunChange, ...] = ()
-
-    @property
-    def folder(self) -> Path:
-        """Where what was taken out is kept. Raises OSError."""
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="helix-desktop-taken-out-"))
-        return self._folder
+        self._before: AutoRunState | None = None  # of the commands in the sandbox, of which so many run
+        self._confined_count = 0
+        self._others: list[AutoRunState] = []  # of the commands outside it
+        self._undecided: tuple[AutoRunChange, ...] = ()
+        self._unreported: tuple[AutoRunChange, ...] = ()
+        self._is_recovered = False
 
     def wait(self) -> None:
         """Return once nothing is being taken out: what git does before that could run it."""
-        with self._lock:
-            pass
+        self.recover()
 
-    def begin(self) -> AutoRunState:
-        """Return what runs by itself before a command; `end` follows in any case."""
+    def recover(self) -> tuple[AutoRunChange, ...]:
+        """Take out what commands planted that a crash cut off, once; return what no command has reported yet.
+
+        Raises nothing: what can't be read or written is logged, and tried again.
+        """
         with self._lock:
-            state = self._look()
-            self._running[id(state)] = state
-            return state
+            try:
+                if not self._is_recovered:
+                    for state in self.kept.left_open():
+                        changes = list(state.undecided)
+                        if state.before is not None:
+                            changes += self._compare(state.before, takes_out=True)
+                        self._unreported += state.unreported
+                        self.report_later(changes)
+                        self._save(self._before)  # before what was left goes
+                    self.kept.clean_up(time.time_ns() // 1_000_000)
+                    self._is_recovered = True
+            except OSError:
+                log.exception("what a crash left in %s could not be looked at", self.root)
+            return self._unreported
+
+    def begin(self, takes_out: bool = True) -> AutoRunState:
+        """Return what runs by itself before a command; `end` follows in any case.
+
+        Raises OSError if that can't be saved for the case of a crash: the command must not run.
+        """
+        with self._lock:
+            self.recover()
+            if not takes_out:
+                self._others.append(self._look())
+                return self._others[-1]
+            if self._before is None:
+                before = self._look()
+                self._save(before)
+                self._before = before
+            self._confined_count += 1
+            return self._before
 
     def end(self, before: AutoRunState, takes_out: bool = True) -> tuple[AutoRunChange, ...]:
         """Take out what a command planted for git; return that, and what else the next step waits for.
 
-        Without `takes_out` nothing is taken out. What was found earlier for nobody comes along.
+        Without `takes_out` nothing is taken out. The caller says with `settle` when they are decided on. What
+        was found earlier for nobody comes along, and waits for nothing.
         """
         with self._lock:
-            self._running.pop(id(before), None)
-            changes, self._not_reported = [*self._not_reported], ()
-            now = self._look()
-            for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
-                found = list(self._planted(before, now))
-                changes += [self._take_out(entry) if takes_out else self._kept(entry) for entry in found]
-                if not found or not takes_out or any(change.outcome == "failed" for change in changes):
-                    break
-                now = self._look()
-            changes += [self._kept(entry) for entry in self._waiting(before, now)]
-            return tuple(changes)
+            if takes_out:
+                self._confined_count -= 1
+            else:
+                self._others = [state for state in self._others if state is not before]
+            changes = self._compare(before, takes_out)
+            unreported, self._unreported = self._unreported, ()
+            self._undecided += tuple(change for change in changes if change.kept_id)
+            if not self._confined_count:
+                self._before = None
+            self._try_to_save()
+            return (*unreported, *changes)
+
+    def settle(self, kept_ids: Iterable[str]) -> None:
+        """Forget that somebody has to decide on these changes: they have."""
+        with self._lock:
+            settled = frozenset(kept_ids)
+            self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
+            self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
+            self._try_to_save()
 
     def report_later(self, changes: Iterable[AutoRunChange]) -> None:
-        """Have the next command report what was found after one that was cut off."""
+        """Have the next command report what was found after one that was cut off; it is taken back."""
         with self._lock:
-            self._not_reported = (*self._not_reported, *changes)
+            reported = tuple(map(self._taken_back, changes))
+            self.settle(change.kept_id for change in reported)
+            self._unreported += reported
+            self._try_to_save()
+
+    def _taken_back(self, change: AutoRunChange) -> AutoRunChange:
+        """Take a change back that nobody decided on; it waits for nobody any more."""
+        outcome = change.outcome
+        if outcome == "named" and change.waits:
+            try:
+                self.put(change.kept_id, found=False)
+                outcome = "removed"
+            except InvalidInput:
+                log.warning("%s could not be taken back", change.path, exc_info=True)
+                outcome = "failed"
+        return msgspec.structs.replace(change, outcome=outcome, waits=False)
 
     def put(self, kept_id: str, *, found: bool) -> None:
         """Put what a command left back (`found`), or take it out again; what is there now is kept beside.
@@ -163,7 +182,7 @@ class AutoRunGuard:
         Raises InvalidInput if that can't be done.
         """
         with self._lock:
-            entry = self._entry(kept_id)
+            entry = self.kept.entry(kept_id)
             content = entry.found if found else entry.without
             try:
                 with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
@@ -172,22 +191,55 @@ class AutoRunGuard:
                     else:
                         present = _read_at(parent, name)
                         if not any(_same(present, known) for known in (entry.found, entry.without)):
-                            self._keep_content(kept_id, f"replaced-{time.time_ns()}", present)
+                            self.kept.keep_replaced(kept_id, present)
                         _write_at(parent, name, content)
+                self.kept.note_put(kept_id, found=found)
             except OSError as error:
                 if content.form or not isinstance(error, FileNotFoundError):
                     raise InvalidInput(
                         text("{file} could not be restored.", file=entry.path), system_reason(error)
                     ) from error
-            for state in self._running.values():  # the user's decision holds for commands that still run
+            # The user's decision holds for commands that still run.
+            for state in (*self._others, *([self._before] if self._before is not None else ())):
                 if entry.kind == "other":
                     state.other[entry.path] = content
                 else:
                     state.git[entry.path] = (entry.kind, content)
+                state.reported.pop(entry.path, None)
+            self.settle([kept_id])
 
-    def kept_place(self, kept_id: str) -> Path:
-        """Return the file that holds what was taken out."""
-        return self.folder / kept_id / "content"
+    def containing(self, redaction: Redaction) -> tuple[str, ...]:
+        """Return the paths of the kept changes that contain a secret. Raises OSError."""
+        with self._lock:
+            return self.kept.containing(redaction)
+
+    def redact(self, redaction: Redaction) -> None:
+        """Remove a secret from all that is kept; no command runs. Raises OSError."""
+        with self._lock:
+            self.kept.redact(redaction)
+            self._unreported = tuple(_redacted(change, redaction) for change in self._unreported)
+            self._undecided = tuple(_redacted(change, redaction) for change in self._undecided)
+            self._save(self._before)
+
+    def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
+        changes: list[AutoRunChange] = []
+        now = self._look()
+        for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
+            found = list(self._planted(before, now))
+            changes += [self._take_out(entry) if takes_out else self._kept(entry) for entry in found]
+            if not found or not takes_out or any(change.outcome == "failed" for change in changes):
+                break
+            now = self._look()
+        return [*changes, *map(self._kept, self._waiting(before, now))]
+
+    def _save(self, before: AutoRunState | None) -> None:
+        self.kept.save_open(OpenState(before, self._undecided, self._unreported))
+
+    def _try_to_save(self) -> None:
+        try:
+            self._save(self._before)
+        except OSError:
+            log.exception("what a crash must not lose could not be saved")
 
     # What is there
 
@@ -237,7 +289,7 @@ class AutoRunGuard:
                 if is_hook and not entry.name.endswith(".sample") and not entry.is_dir(follow_symlinks=False):
                     self._see(state, entry.path, "hook")
 
-    def _see(self, state: AutoRunState, path: str, kind: _Kind) -> None:
+    def _see(self, state: AutoRunState, path: str, kind: Kind) -> None:
         relative = self._relative(path)
         if relative is not None and relative not in state.git:
             content = _read(path)
@@ -293,15 +345,15 @@ class AutoRunGuard:
 
     # What is new
 
-    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[_Entry]:
+    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[Entry]:
         for path, (kind, content) in now.git.items():
-            former = before.git.get(path, (kind, _NOTHING))[1]
+            former = before.git.get(path, (kind, NOTHING))[1]
             if content != former:
                 entry = self._judged(path, kind, content, former)
                 if entry is not None:
                     yield entry
 
-    def _judged(self, path: str, kind: _Kind, content: _Content, former: _Content) -> _Entry | None:
+    def _judged(self, path: str, kind: Kind, content: Content, former: Content) -> Entry | None:
         """Return what has to be taken out of a file that is new or changed; None: nothing."""
         reasons: tuple[str, ...] = ()
         without = former
@@ -326,11 +378,9 @@ class AutoRunGuard:
             reasons = (f"strategy: {_words(content.data)}",)
         if not reasons:
             return None
-        return _Entry(path, kind, reasons, time.time_ns() // 1_000_000, content, without)
+        return Entry(path, kind, reasons, time.time_ns() // 1_000_000, content, without)
 
-    def _judged_config(
-        self, path: str, content: _Content, former: _Content
-    ) -> tuple[tuple[str, ...], _Content]:
+    def _judged_config(self, path: str, content: Content, former: Content) -> tuple[tuple[str, ...], Content]:
         try:
             settings = parse_git_config(content.data)
         except InvalidConfig:
@@ -366,13 +416,13 @@ class AutoRunGuard:
         place = os.path.realpath(os.path.join(self.root, os.path.dirname(path), name))
         return Path(place) != self.root and self._relative(place) is None
 
-    def _is_own_common(self, path: str, content: _Content) -> bool:
+    def _is_own_common(self, path: str, content: Content) -> bool:
         """Return True for the `commondir` of a linked work tree: it leads to the repository it is in."""
         folder = (self.root / path).parent
         target = os.path.realpath(folder / _name(content.data))
         return folder.parent.name == "worktrees" and target == os.path.realpath(folder.parent.parent)
 
-    def _is_own_pointer(self, path: str, content: _Content) -> bool:
+    def _is_own_pointer(self, path: str, content: Content) -> bool:
         """Return True for the `.git` file of a submodule, or of a linked work tree that is known there."""
         file = self.root / path
         if content.form == "file" and not content.data.startswith(_GITDIR):
@@ -389,7 +439,7 @@ class AutoRunGuard:
                 )
         return False
 
-    def _is_template(self, path: str, content: _Content) -> bool:
+    def _is_template(self, path: str, content: Content) -> bool:
         """Return True for a hook that `git init` copied from the user's own templates."""
         folders = [_TEMPLATES]
         for name in _USER_CONFIGS:
@@ -403,15 +453,16 @@ class AutoRunGuard:
         name = path.rpartition("/")[2]
         return any(_read(str(folder / "hooks" / name)).data == content.data for folder in outside)
 
-    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[_Entry]:
+    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[Entry]:
         for path, content in now.other.items():
-            former = before.other.get(path, _NOTHING)
-            if not _same(content, former):
-                yield _Entry(path, "other", (), time.time_ns() // 1_000_000, content, former)
+            former = before.other.get(path, NOTHING)
+            if not _same(content, former) and not _same(content, before.reported.get(path, former)):
+                before.reported[path] = content
+                yield Entry(path, "other", (), time.time_ns() // 1_000_000, content, former)
 
     # Taking out, and keeping
 
-    def _take_out(self, entry: _Entry) -> AutoRunChange:
+    def _take_out(self, entry: Entry) -> AutoRunChange:
         change = self._kept(entry)
         if not change.kept_id:
             return msgspec.structs.replace(change, outcome="failed")
@@ -420,17 +471,19 @@ class AutoRunGuard:
                 if entry.found.stamp:  # it is too large to be copied
                     _set_aside(parent, name, entry)
                 else:
+                    present = _read_at(parent, name)
+                    if not _same(present, entry.found):  # another command that still runs has changed it
+                        self.kept.keep_replaced(change.kept_id, present)
                     _write_at(parent, name, entry.without)
         except OSError:
             log.warning("%s could not be taken out", entry.path, exc_info=True)
             return msgspec.structs.replace(change, outcome="failed")
         return msgspec.structs.replace(change, outcome="removed")
 
-    def _kept(self, entry: _Entry) -> AutoRunChange:
+    def _kept(self, entry: Entry) -> AutoRunChange:
         """Keep what there is with and without a change; return it, without an id if that failed."""
-        kept_id = secrets.token_hex(8)
         try:
-            self._keep(kept_id, entry)
+            kept_id = self.kept.keep(entry)
         except OSError:
             log.warning("%s could not be kept", entry.path, exc_info=True)
             kept_id = ""
@@ -438,25 +491,10 @@ class AutoRunGuard:
         effect = kind.effect if kind is not None and not entry.reasons else ""
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
 
-    def _keep(self, kept_id: str, entry: _Entry) -> None:
-        self._keep_content(kept_id, "content", entry.found)
-        _store(self.folder / kept_id / "entry.json", msgspec.json.encode(entry))
 
-    def _keep_content(self, kept_id: str, name: str, content: _Content) -> None:
-        folder = self.folder / kept_id
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _store(folder / name, content.data)
-
-    def _entry(self, kept_id: str) -> _Entry:
-        try:
-            if not re.fullmatch("[0-9a-f]{16}", kept_id):
-                raise FileNotFoundError
-            return msgspec.json.decode((self.folder / kept_id / "entry.json").read_bytes(), type=_Entry)
-        except (OSError, msgspec.MsgspecError) as error:
-            raise InvalidInput(
-                text("What was taken out is no longer kept."),
-                fix=text("It was in {folder}.", folder=str(self.folder)),
-            ) from error
+def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
+    path, reasons = redaction.redact_text(change.path), tuple(map(redaction.redact_text, change.reasons))
+    return msgspec.structs.replace(change, path=path, reasons=reasons)
 
 
 class _FolderTree:
@@ -512,11 +550,11 @@ class _FolderTree:
 _NAMES = frozenset({_GIT, "HEAD", "objects", "refs", "commondir"})
 
 
-def _with_data(content: _Content, data: bytes) -> _Content:
+def _with_data(content: Content, data: bytes) -> Content:
     return msgspec.structs.replace(content, data=data)
 
 
-def _judged_todo(content: _Content, former: _Content) -> tuple[tuple[str, ...], _Content]:
+def _judged_todo(content: Content, former: Content) -> tuple[tuple[str, ...], Content]:
     known = Counter(line for line in former.data.splitlines() if _EXEC.match(line))
     lines, planted = [], []
     for line in content.data.splitlines(keepends=True):
@@ -571,7 +609,7 @@ def _words(data: bytes) -> str:
     return " ".join(data.decode("utf-8", "replace").split())[:_MAX_REASON]
 
 
-def _same(one: _Content, other: _Content) -> bool:
+def _same(one: Content, other: Content) -> bool:
     return (one.form, one.data, one.mode, one.stamp) == (other.form, other.data, other.mode, other.stamp)
 
 
@@ -588,38 +626,38 @@ def _read_through(path: str) -> bytes:
             return b""
 
 
-def _read(path: str) -> _Content:
+def _read(path: str) -> Content:
     """Return what is at a path; a link is not followed."""
     folder, name = os.path.split(path)
     try:
         parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
-        return _NOTHING
+        return NOTHING
     try:
         return _read_at(parent, name)
     finally:
         os.close(parent)
 
 
-def _read_at(parent: int, name: str) -> _Content:
+def _read_at(parent: int, name: str) -> Content:
     try:
         status = os.lstat(name, dir_fd=parent)
         if stat.S_ISLNK(status.st_mode):
-            return _Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
+            return Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
         if not stat.S_ISREG(status.st_mode):
-            return _Content("special", mode=stat.S_IFMT(status.st_mode))
+            return Content("special", mode=stat.S_IFMT(status.st_mode))
         mode = stat.S_IMODE(status.st_mode)
         if status.st_size > _FILE_CAP:
-            return _Content(
+            return Content(
                 "file",
                 mode=mode,
                 stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
             )
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
         with os.fdopen(fd, "rb") as file:
-            return _Content("file", file.read(_FILE_CAP), mode)
+            return Content("file", file.read(_FILE_CAP), mode)
     except OSError:
-        return _NOTHING
+        return NOTHING
 
 
 @contextmanager
@@ -641,7 +679,7 @@ def _held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tup
         os.close(parent)
 
 
-def _write_at(parent: int, name: str, content: _Content) -> None:
+def _write_at(parent: int, name: str, content: Content) -> None:
     """Make a name in a folder what a content says, at once. Raises OSError."""
     if not content.form:
         with suppress(FileNotFoundError):
@@ -662,7 +700,7 @@ def _write_at(parent: int, name: str, content: _Content) -> None:
     os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
-def _set_aside(parent: int, name: str, entry: _Entry) -> None:
+def _set_aside(parent: int, name: str, entry: Entry) -> None:
     """Leave a file that is too large where it is, but so that git neither runs nor reads it."""
     if entry.kind == "hook":
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
@@ -676,7 +714,7 @@ def _set_aside(parent: int, name: str, entry: _Entry) -> None:
             _write_at(parent, name, entry.without)
 
 
-def _put_back(parent: int, name: str, entry: _Entry) -> None:
+def _put_back(parent: int, name: str, entry: Entry) -> None:
     if entry.kind == "hook":
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
         try:
@@ -689,11 +727,3 @@ def _put_back(parent: int, name: str, entry: _Entry) -> None:
 
 def _aside(name: str) -> str:
     return f"{name}.taken-out"
-
-
-def _store(path: Path, data: bytes) -> None:
-    """Write a new file durably. Raises OSError."""
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

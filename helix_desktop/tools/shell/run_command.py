@@ -165,15 +165,14 @@ class RunCommand(Tool[RunCommandArguments]):
         """
         changes: list[AutoRunChange] = []
         guard = self._context.guard
-        before = await asyncio.to_thread(guard.begin)
+        is_confined = sandbox.kind != "none"
+        before = await asyncio.to_thread(guard.begin, is_confined)
         is_over = False
         try:
             yield changes
             is_over = True
         finally:
-            ending = asyncio.get_running_loop().run_in_executor(
-                None, guard.end, before, sandbox.kind != "none"
-            )
+            ending = asyncio.get_running_loop().run_in_executor(None, guard.end, before, is_confined)
             while not ending.done():
                 try:
                     await asyncio.wait([ending])
@@ -181,7 +180,7 @@ class RunCommand(Tool[RunCommandArguments]):
                     is_over = False
             changes += ending.result()
             if not is_over:
-                guard.report_later(changes)
+                await asyncio.shield(asyncio.to_thread(guard.report_later, changes))
 
     async def _active_sandbox(self, args: RunCommandArguments) -> tuple[Sandbox, bool]:
         """Return the active sandbox, and whether the network is open in it."""

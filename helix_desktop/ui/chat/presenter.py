@@ -12,6 +12,7 @@ from PySide6.QtGui import QImage
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
+    AutoRunPut,
     CallOutput,
     CallStarted,
     ErrorRaised,
@@ -123,11 +124,13 @@ class ChatPresenter:
         else:
             rows, folded = rows_from_log(log)
         removed = await removed_outputs(conversation.session, log)
+        put = await conversation.auto_run_outcomes(rows.tools.kept_ids)
         if self._conversation is not conversation:
             return  # the user went on to another session meanwhile
         self._rows = rows
         self._reset(folded)
         self._show_removed(removed)
+        self._model.put_all(rows.tools.mark_put(put))
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
@@ -258,6 +261,8 @@ class ChatPresenter:
                 self._arriving.show_retry(reset, self._show_waiting)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
+            case AutoRunPut(kept_ids=kept_ids, found=found):
+                self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(kept_ids, found)))
             case CallStarted() | ModelCalled():
                 self._on_work_started(update)
             case SubagentProgress() | SideQuestionProgress() as progress:

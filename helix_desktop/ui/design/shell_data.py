@@ -144,6 +144,9 @@ REFUSED_COMPACTION = "refused-compaction"
 FAILED_WRITE = "failed-write"
 """Of the banner that says that nothing can be saved: the next event that is saved ends it."""
 
+TAKEN_BACK = "taken-back"
+"""Of the banner that says what was taken back after a crash: what restores it ends it."""
+
 AGENT_WORKING = "agent-working"
 """Of the banner that says that something has to wait for the end of the turn, which ends it."""
 

@@ -8,16 +8,22 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard, AutoRunState
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.auto_run_kept import AutoRunState
 from helix_desktop.tools.shell.sandbox import NoSandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from tests.support.planting_process import kill_hard, start_planting
 from tests.support.tool_rig import make_call, make_tools
 
 BWRAP, GIT = find_bwrap(), shutil.which("git")
@@ -107,19 +113,27 @@ class GuardRig:
 
     def content_kept(self, change: AutoRunChange) -> bytes:
         """Return the bytes that are kept of a change."""
-        return self.guard.kept_place(change.kept_id).read_bytes()
+        return self.guard.kept.place(change.kept_id).read_bytes()
 
 
 @pytest.fixture
 def guard_rig() -> Iterator[GuardRig]:
     """A repository in a home of its own, outside `/tmp`, which no command sees."""
+    with _new_rig() as rig:
+        yield rig
+
+
+@contextmanager
+def _new_rig() -> Iterator[GuardRig]:
     places = (Path.home(), Path(__file__).parents[3])
     place = next((path for path in places if os.access(path, os.W_OK)), None)
     if place is None or place.is_relative_to("/tmp"):
         place = next(path for path in (Path("/var/tmp"), Path("/opt")) if os.access(path, os.W_OK))
     home = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=place))
-    yield GuardRig(home)
-    shutil.rmtree(home)
+    try:
+        yield GuardRig(home)
+    finally:
+        shutil.rmtree(home)
 
 
 @pytest.mark.parametrize("way", PLANTED)
@@ -141,6 +155,17 @@ async def test_without_the_guard_it_would_run(guard_rig: GuardRig, way: str) -> 
     assert guard_rig.flag.exists()
 
 
+@given(st.lists(st.sampled_from(sorted(PLANTED)), min_size=2, max_size=4, unique=True))
+@settings(max_examples=max(4, settings().max_examples // 5), deadline=None)
+def test_ways_of_planting_combined_do_not_run_outside_either(ways: list[str]) -> None:
+    script = "\n".join(f"(\n{PLANTED[way]}\n) || true" for way in ways)
+    with _new_rig() as rig:
+        result = asyncio.run(rig.run(script))
+        assert any(change.outcome == "removed" for change in result.auto_run)
+        rig.use_git_everywhere()
+        assert not rig.flag.exists(), "nothing of it ran"
+
+
 class _Idle(AutoRunGuard):
     """A guard that takes nothing out."""
 
@@ -155,7 +180,7 @@ async def test_usual_commands_of_git_work_as_before(guard_rig: GuardRig, command
     assert not [change for change in result.auto_run if change.reasons]
     assert guard_rig.git("status").returncode == 0
     assert (guard_rig.root / ".git/config").read_bytes() == before
-    assert not guard_rig.kept.exists(), "nothing was taken out"
+    assert not list(guard_rig.kept.iterdir()), "nothing was taken out"
 
 
 async def test_a_hook_of_the_users_own_template_stays(guard_rig: GuardRig) -> None:
@@ -277,3 +302,119 @@ async def test_what_is_not_sandboxed_is_named_only(guard_rig: GuardRig) -> None:
     (change,) = result.auto_run
     assert (change.path, change.outcome) == (".git/hooks/pre-commit", "named")
     assert os.access(guard_rig.root / ".git/hooks/pre-commit", os.X_OK)
+
+
+async def test_two_commands_at_once_miss_nothing_and_take_nothing_twice(guard_rig: GuardRig) -> None:
+    """The second begins after the first has planted, and plants the same again once the first has ended."""
+    (guard_rig.root / "build").mkdir()
+    guard_rig.git("init", "-q", "build/sub")
+    (guard_rig.root / ".envrc").write_text("export A=1\n")
+    plant = (
+        'git -C build/sub config core.pager "$EVIL"; hook build/sub/.git/hooks pre-commit; '
+        "echo export B=2 > .envrc"
+    )
+    first = await _Running.start(guard_rig, f"{plant}; echo ready; cat first > /dev/null", "first")
+    second = await _Running.start(guard_rig, f"echo ready; cat second > /dev/null; {plant}", "second")
+    one = (await first.end()).auto_run
+    assert {change.path: change.outcome for change in one} == {
+        "build/sub/.git/config": "removed", "build/sub/.git/hooks/pre-commit": "removed", ".envrc": "named",
+    }  # fmt: skip
+    assert guard_rig.git("config", "core.pager", folder="build/sub").stdout == ""
+    two = (await second.end()).auto_run
+    assert {change.path for change in two} == {"build/sub/.git/config", "build/sub/.git/hooks/pre-commit"}
+    assert guard_rig.git("config", "core.pager", folder="build/sub").stdout == ""
+    assert not (guard_rig.root / "build/sub/.git/hooks/pre-commit").exists()
+    envrc = next(change for change in one if change.path == ".envrc")
+    guard_rig.guard.put(envrc.kept_id, found=False)
+    assert (guard_rig.root / ".envrc").read_text() == "export A=1\n"
+    assert not (await guard_rig.run("true")).auto_run
+
+
+async def test_what_the_user_takes_back_or_restores_holds_for_a_command_that_still_runs(
+    guard_rig: GuardRig,
+) -> None:
+    other = await _Running.start(guard_rig, "echo ready; cat other > /dev/null; cp .envrc seen", "other")
+    result = await guard_rig.run("hook build/.git/hooks pre-commit; git init -q build; echo x > .envrc")
+    hook, envrc = sorted(result.auto_run, key=lambda change: change.path, reverse=True)
+    assert (hook.path, envrc.path) == ("build/.git/hooks/pre-commit", ".envrc")
+    guard_rig.guard.put(hook.kept_id, found=True)
+    guard_rig.guard.put(envrc.kept_id, found=False)
+    (guard_rig.root / ".envrc").write_text("")
+    again = (await other.end()).auto_run
+    assert [change.path for change in again] == [".envrc"], "only what has changed since then"
+    assert (guard_rig.root / "build/.git/hooks/pre-commit").exists()
+
+
+class _Running:
+    """A command that has begun, and goes on to its end once its pipe is written to."""
+
+    def __init__(self, task: asyncio.Task[ToolResult], pipe: Path) -> None:
+        self._task, self._pipe = task, pipe
+
+    @classmethod
+    async def start(cls, rig: GuardRig, script: str, pipe: str) -> _Running:
+        """Start a script that says `ready` and reads a named pipe."""
+        os.mkfifo(rig.root / pipe)
+        is_ready = asyncio.Event()
+        running = TaskScope().start(rig.run(script, lambda _: is_ready.set()), pipe)
+        await is_ready.wait()
+        return cls(running, rig.root / pipe)
+
+    async def end(self) -> ToolResult:
+        await asyncio.to_thread(self._pipe.write_text, "go")
+        return await self._task
+
+
+async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:
+    process = start_planting(guard_rig.root, guard_rig.home, guard_rig.kept)
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    assert other.recover() == (), "it still runs"
+    assert (guard_rig.root / ".git/hooks/pre-commit").exists()
+    kill_hard(process)
+    changes = guard_rig.guard.recover()
+    assert {change.path: (change.outcome, change.waits) for change in changes} == {
+        ".git/hooks/pre-commit": ("removed", False), ".envrc": ("removed", False),
+    }  # fmt: skip
+    assert guard_rig.git("commit", "-qm", "two", "--allow-empty").returncode == 0
+    assert not guard_rig.flag.exists()
+    assert not (guard_rig.root / ".envrc").exists()
+    again = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    assert again.recover() == (), "this process reports it"
+    assert (await guard_rig.run("true")).auto_run == changes, "a command reports it, once"
+    assert not (await guard_rig.run("true")).auto_run
+    for change in changes:
+        guard_rig.guard.put(change.kept_id, found=True)
+    assert os.access(guard_rig.root / ".git/hooks/pre-commit", os.X_OK)
+    assert (guard_rig.root / ".envrc").read_text() == "planted"
+
+
+async def test_what_a_killed_process_left_undecided_is_taken_back(guard_rig: GuardRig) -> None:
+    """The question was on screen: git's part is out, the rest is there."""
+    kill_hard(start_planting(guard_rig.root, guard_rig.home, guard_rig.kept, is_over=True))
+    assert (guard_rig.root / ".envrc").exists()
+    changes = guard_rig.guard.recover()
+    assert {change.path for change in changes} == {".git/hooks/pre-commit", ".envrc"}
+    assert not (guard_rig.root / ".envrc").exists()
+
+
+async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved(
+    guard_rig: GuardRig,
+) -> None:
+    guard_rig.kept.write_text("not a folder")
+    provider = SandboxProvider(lambda: BWRAP or NoSandbox(), guard_rig.home)
+    tools = make_tools(guard_rig.root, sandbox_provider=provider, guard=guard_rig.guard)
+    with pytest.raises(ToolError, match="could not be started"):
+        await tools.run(make_call("run_command", command="touch ran"))
+    assert not (guard_rig.root / "ran").exists()
+
+
+async def test_what_is_kept_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:
+    (change,) = (await guard_rig.run("git init -q sub; git -C sub config core.pager evil")).auto_run
+    kept, at_ms = guard_rig.guard.kept, guard_rig.guard.kept.entry(change.kept_id).at_ms
+    month_ms = 30 * 24 * 3600 * 1000
+    assert kept.clean_up(at_ms + month_ms) == 0, "it is little"
+    assert kept.clean_up(at_ms + month_ms - 1, max_bytes=0) == 0, "it is young"
+    size = kept.size()
+    assert kept.clean_up(at_ms + month_ms, max_bytes=0) == size > 0
+    with pytest.raises(InvalidInput, match="no longer kept"):
+        guard_rig.guard.put(change.kept_id, found=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.services.tool_service import TAKEN_OUT
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.design.shell_data import TAKEN_BACK
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -20,6 +23,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.planting_process import kill_hard, start_planting
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = [
@@ -42,9 +46,17 @@ def _card(rig: WindowRig) -> QuestionCard | None:
     return next((card for row in rig.rows(QuestionRow) if (card := find(row.key)) is not None), None)
 
 
-def _grab(rig: WindowRig, name: str) -> None:
-    if folder := os.environ.get("HELIX_GRABS"):
-        rig.window.grab().save(str(Path(folder, f"{name}.png")))
+def _labels(rig: WindowRig) -> list[str]:
+    """Return what the buttons of the lines say."""
+    (row,) = rig.rows(ToolRow)
+    item = rig.chat.view.chat_viewport.widget_pool.visible.get(row.key)
+    areas = item.item.hit_areas if item is not None and item.item is not None else []
+    return [area.label.partition(":")[0] for area in areas if area.name.startswith("auto_run:")]
+
+
+def _click_line(rig: WindowRig) -> None:
+    (row,) = rig.rows(ToolRow)
+    rig.chat.view.chat_viewport.widget_pool.visible[row.key].trigger("auto_run:0")
 
 
 async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp_path: Path) -> None:
@@ -62,7 +74,6 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         assert [option.label for option in card.options] == ["Take back", "Keep"]
         assert card.field.isHidden()
         assert card.skip.isHidden()
-        _grab(rig, "card")
 
         def take_back() -> bool:
             if (shown := _card(rig)) is not None:
@@ -75,10 +86,47 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         assert not (project / ".envrc").exists()
         (answer,) = rig.events(ToolAnswered)
         assert [change.outcome for change in answer.auto_run].count("removed") == 3
-        (row,) = rig.rows(ToolRow)
-        _grab(rig, "line")
-        item = rig.chat.view.chat_viewport.widget_pool.visible[row.key]
-        item.trigger("auto_run:0")
+        assert _labels(rig) == ["Restore", "Undo"]
+        conversation = rig.conversation
+        _click_line(rig)
         await until((project / ".envrc").exists, "restored")
         await until(lambda: "restored" in rig.banner_text(), "the report")
-        _grab(rig, "restored")
+        assert _labels(rig) == ["Undo"], "all of it is there now, and can be taken back"
+        await rig.wiring.session_controller.show(rig.workspace, None)
+        await rig.wiring.session_controller.show(rig.workspace, conversation)
+        await until(lambda: _labels(rig) == ["Undo"], "the same at the next opening")
+        assert (project / "package.json").exists()
+        _click_line(rig)
+        await until(lambda: not (project / "package.json").exists(), "undone, by the file history")
+        await until(lambda: not (project / ".envrc").exists(), "taken back")
+        await until(lambda: _labels(rig)[0] == "Restore", "the label")
+
+
+async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        workspace_id = await rig.open_folder("project", {"a.txt": "one"})
+        registry = rig.wiring.services.registry
+        project = Path(registry.get(workspace_id).path)
+        kept = registry.data_folder(workspace_id) / TAKEN_OUT
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(project)], check=True)
+    process = await asyncio.to_thread(start_planting, project, Path.home(), kept)
+    await asyncio.to_thread(kill_hard, process)
+    hook = project / ".git/hooks/pre-commit"
+    assert hook.exists()
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await until(lambda: ".git/hooks/pre-commit" in rig.banner_text(), "the banner")
+        assert not hook.exists()
+        assert not (project / ".envrc").exists()
+        (restore,) = [
+            button
+            for button in rig.window.banners.findChildren(QPushButton)
+            if button.objectName().startswith(f"{TAKEN_BACK}:")
+        ]
+        restore.click()
+        await until(hook.exists, "restored")
+        await until(lambda: "2 files restored" in rig.banner_text(), "the report")
+        assert "cut off" not in rig.banner_text()
+        assert (project / ".envrc").read_text() == "planted"

@@ -20,6 +20,7 @@ from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.services.redaction import WorkspaceRedaction
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.words.store_reports import summary_lines
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.agent_rig import AgentRig
@@ -45,7 +46,8 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
         log = logging.getLogger("helix_desktop.test")
         log.info("tried %s in vain", SECRET)
         history, version = _history_with(registry.data_folder(record.id), f"key = {SECRET}".encode())
-        redaction = WorkspaceRedaction(registry, data.logs_dir, workspace, history)
+        guard = _guard_with_leak(tmp_path / "project", registry.data_folder(record.id) / "taken-out")
+        redaction = WorkspaceRedaction(registry, data.logs_dir, workspace, history, guard)
         matches = await redaction.preview(RedactionRequest(SECRET))
         (rule,) = matches.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
@@ -53,6 +55,8 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
         assert "1 permission rule: removed" in summary_lines(matches)
         assert matches.file_versions == (version,)
         assert "1 previous file version: removed permanently" in summary_lines(matches)
+        assert matches.taken_out == (".git/config",)
+        assert "1 copy of what a command changed: rewritten" in summary_lines(matches)
         assert (matches.servers, matches.filters) == (("telling",), ("Mine",))
         assert {
             "1 MCP server: rewritten, needs your approval again",
@@ -98,6 +102,19 @@ def _save_leaks(registry: WorkspaceRegistry, workspace_id: str) -> PermissionRul
         ),
     )
     return harmless
+
+
+def _guard_with_leak(project: Path, folder: Path) -> AutoRunGuard:
+    """Return a guard that has taken a setting with the secret out, which no command has reported."""
+    (project / ".git").mkdir()
+    (project / ".git/config").write_text("[core]\n\tbare = false\n")
+    guard = AutoRunGuard(project, project.parent, folder)
+    before = guard.begin()
+    (project / ".git/config").write_text(f"[core]\n\tpager = say {SECRET}\n")
+    guard.report_later(guard.end(before))
+    (change,) = guard.recover()
+    assert change.reasons == (f"core.pager = say {SECRET}",)
+    return guard
 
 
 def _history_with(folder: Path, version: bytes) -> tuple[FileHistoryStorage, str]:

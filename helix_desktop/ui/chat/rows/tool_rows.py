@@ -217,6 +217,25 @@ class ToolRows:
             for key in self._keys_by_digest.get(digest, ())
         ]
 
+    @property
+    def kept_ids(self) -> list[str]:
+        """Return the ids of what calls changed that runs by itself."""
+        return [change.kept_id for row in self._rows.values() for change in row.auto_run if change.kept_id]
+
+    def mark_put(self, found: Mapping[str, bool]) -> list[ToolRow]:
+        """Return the rows of calls of which something was restored (True) or taken back since, by its id."""
+        rows = []
+        for row in list(self._rows.values()):
+            changes = tuple(
+                replace(change, outcome="kept" if found[change.kept_id] else "removed")
+                if change.kept_id in found
+                else change
+                for change in row.auto_run
+            )
+            if changes != row.auto_run:
+                rows.append(self._put(replace(row, auto_run=changes)))
+        return rows
+
     def updated_staleness(self, transcript: Transcript) -> list[ToolRow]:
         """Return the rows whose file changed, or is again as it was, since they were asked for last."""
         now, before = transcript.stale_digests, self._stale_digests

@@ -23,7 +23,7 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.design.shell_data import TAKEN_BACK, Banner
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
@@ -71,14 +71,19 @@ class ChangesController(QObject):
 
     async def _put_auto_run(self, action: PutAutoRun) -> None:
         """Restore what was taken back of a call, or take it back."""
-        where = self._on_screen()
-        store = where[0].services.auto_run if where is not None else None
-        if where is None or store is None:
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
+        store = workspace.services.auto_run if workspace is not None else None
+        if workspace is None or store is None:
             return
-        workspace, session_id = where
-        for kept_id in action.kept_ids:
-            await store.put(kept_id, found=action.found)
+        session_id = conversation.session.id if conversation is not None else ""
+        if conversation is not None:
+            await conversation.put_auto_run(action.kept_ids, found=action.found)
+        else:
+            for kept_id in action.kept_ids:
+                await store.put(kept_id, found=action.found)
         if action.kept_ids:
+            if not await store.unreported():
+                self._window.banners.remove(TAKEN_BACK, workspace.id)
             count = len(action.kept_ids)
             what = (
                 tr.plural(count, "%n file restored.", "%n files restored.")
@@ -98,6 +103,9 @@ class ChangesController(QObject):
         done = self._reverts.take_undo(banner_id, action)
         if done is not None:
             self._start(self._undo(done), "undo revert")
+        elif banner_id == TAKEN_BACK:
+            put = PutAutoRun(tuple(action.split(",")), found=True)
+            self._start(self._put_auto_run(put), "what runs by itself")
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation

@@ -35,6 +35,7 @@ _EFFECTS: tuple[tuple[RuleEffect, str], ...] = (
 )
 _KINDS: tuple[tuple[RuleKind, str, str], ...] = (
     ("pattern", text("Commands like"), "git push *"),
+    ("path", text("Changes to the file"), ".envrc"),
     ("folder", text("Changes to files in"), "src/app"),
     ("host", text("Web pages from"), "docs.python.org"),
 )
@@ -67,7 +68,7 @@ class RuleForm(QWidget):
             self.kind.addItem(translate(title), kind)
         self.effect.setAccessibleName(tr("Effect of the rule"))
         self.kind.setAccessibleName(tr("What the rule applies to"))
-        self.pattern.setAccessibleName(tr("Command, folder or host"))
+        self.pattern.setAccessibleName(tr("Command, file, folder or host"))
         self.add = PushButton(tr("Add rule"), name="add_rule")
         self.add.clicked.connect(self._submit)
         self.pattern.returnPressed.connect(self._submit)

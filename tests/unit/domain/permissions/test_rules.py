@@ -382,6 +382,7 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
         ("deny", "pattern", "  git   push * ", "Never: run commands like: git push *"),
         ("allow", "pattern", "make *", "Run commands like: make *, in the sandbox"),
         ("ask", "folder", "./src/app/", "Always ask before: change any file in src/app"),
+        ("allow", "path", "./sub/.git/config ", "Change the file sub/.git/config"),
         ("deny", "folder", "", "Never: change any file"),
         ("allow", "host", "Docs.Python.org.", "Fetch from docs.python.org"),
     ],
@@ -396,8 +397,8 @@ def test_a_parsed_rule_is_described_in_a_sentence(
 
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("pattern", ""), ("pattern", "* push"), ("folder", "../x"), ("folder", "/etc"), ("host", ""),
-     ("host", "a b"), ("host", "https://x"), ("server", "x")],
+    [("pattern", ""), ("pattern", "* push"), ("path", ""), ("path", "../x"), ("folder", "../x"),
+     ("folder", "/etc"), ("host", ""), ("host", "a b"), ("host", "https://x"), ("server", "x")],
 )  # fmt: skip
 def test_empty_rules_are_refused(kind: RuleKind, text: str) -> None:
     with pytest.raises(InvalidInput):

@@ -1,0 +1,305 @@
+"""On disk: what commands changed that runs by itself, so that it can be restored, and what a crash left open.
+
+What was taken out has a folder each, with its bytes as they were. What commands still run, and what they are
+compared with, lies beside in one file of each process, which it holds locked: its death releases it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.redaction.redaction import Redaction
+from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS
+from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.translatable_text import TextContext, plain_text
+
+if sys.platform != "win32":
+    import fcntl
+
+text = TextContext("Tools")
+log = logging.getLogger(__name__)
+
+MAX_KEPT_BYTES = 256 * 1024 * 1024
+"""Above that, what is older than the trash may be is no longer kept."""
+_OPEN, _DAMAGED = "open-", "damaged-"
+_KEPT_ID = re.compile("[0-9a-f]{16}")
+_ENTRY, _CONTENT, _WITHOUT, _FOUND = "entry.json", "content", "without", "found"
+
+Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
+_Form = Literal["", "file", "link", "special"]
+
+
+class Content(msgspec.Struct, frozen=True):
+    """What is at a path: nothing (``), the bytes of a file, where a link leads, or another kind of file."""
+
+    form: _Form = ""
+    data: bytes = b""
+    mode: int = 0
+    stamp: tuple[int, ...] = ()
+    """Of a file that is too large to be read."""
+
+    @property
+    def is_executable(self) -> bool:
+        return self.form == "link" or bool(self.mode & 0o111)
+
+
+NOTHING = Content()
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A change that is kept: what the command left, and what is there without it."""
+
+    path: str
+    kind: Kind
+    reasons: tuple[str, ...]
+    at_ms: int
+    found: Content
+    without: Content
+
+
+class AutoRunState(msgspec.Struct):
+    """What runs by itself in a workspace, by its path: at one moment."""
+
+    git: dict[str, tuple[Kind, Content]] = {}
+    other: dict[str, Content] = {}
+    tops: dict[str, str] = {}
+    """Git folders with the folder that each belongs to."""
+    reported: dict[str, Content] = {}
+    """What has changed since, and a command has reported."""
+
+
+class OpenState(msgspec.Struct, frozen=True):
+    """What a crash must not lose.
+
+    `before` is there while a command runs in the sandbox. Nobody has decided on `undecided` yet, and no
+    command has reported `unreported`.
+    """
+
+    before: AutoRunState | None = None
+    undecided: tuple[AutoRunChange, ...] = ()
+    unreported: tuple[AutoRunChange, ...] = ()
+
+
+class KeptChanges:
+    """The folder of one workspace. Everything blocks; one thread at a time."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Without a folder, a new temporary one is used, which stays; and no crash is provided for."""
+        self._folder, self._survives = folder, folder is not None
+        self._open: tuple[Path, int] | None = None  # this process's file, and its descriptor
+        self._saved = OpenState()
+
+    @property
+    def folder(self) -> Path:
+        """Where it is. Raises OSError."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="helix-desktop-taken-out-"))
+        return self._folder
+
+    def place(self, kept_id: str) -> Path:
+        """Return the file that holds what was taken out."""
+        return self.folder / kept_id / _CONTENT
+
+    def keep(self, entry: Entry) -> str:
+        """Keep a change durably; return its id. Raises OSError."""
+        kept_id = secrets.token_hex(8)
+        folder = self.folder / kept_id
+        folder.mkdir(mode=0o700, parents=True)
+        _store(folder / _CONTENT, entry.found.data)
+        _store(folder / _WITHOUT, entry.without.data)
+        bare = msgspec.structs.replace(entry, found=_bare(entry.found), without=_bare(entry.without))
+        _store(folder / _ENTRY, msgspec.json.encode(bare))
+        return kept_id
+
+    def keep_replaced(self, kept_id: str, content: Content) -> None:
+        """Keep what stood in the place of a change that is put back or taken out again. Raises OSError."""
+        _store(self.folder / kept_id / f"replaced-{time.time_ns()}", content.data)
+
+    def entry(self, kept_id: str) -> Entry:
+        """Return a change that is kept. Raises InvalidInput if it no longer is."""
+        folder = self.folder / kept_id
+        try:
+            if not _KEPT_ID.fullmatch(kept_id):
+                raise FileNotFoundError
+            entry = msgspec.json.decode((folder / _ENTRY).read_bytes(), type=Entry)
+            found, without = (folder / _CONTENT).read_bytes(), (folder / _WITHOUT).read_bytes()
+        except (OSError, msgspec.MsgspecError) as error:
+            raise InvalidInput(
+                text("What was taken out is no longer kept."),
+                fix=text("It was in {folder}.", folder=str(self.folder)),
+            ) from error
+        return msgspec.structs.replace(
+            entry,
+            found=msgspec.structs.replace(entry.found, data=found),
+            without=msgspec.structs.replace(entry.without, data=without),
+        )
+
+    def note_put(self, kept_id: str, *, found: bool) -> None:
+        """Note what became of a change last. Raises OSError."""
+        (self.folder / kept_id / _FOUND).write_bytes(b"1" if found else b"0")
+
+    def outcomes(self, kept_ids: Iterable[str]) -> dict[str, bool]:
+        """Return which changes were put back last (True), or taken out again (False), by their ids."""
+        noted = {}
+        for kept_id in filter(_KEPT_ID.fullmatch, kept_ids):
+            with suppress(OSError):
+                noted[kept_id] = (self.folder / kept_id / _FOUND).read_bytes() == b"1"
+        return noted
+
+    # What a crash must not lose
+
+    def save_open(self, state: OpenState) -> None:
+        """Have this on disk, instead of what was there before. Raises OSError: then that is there still."""
+        if not self._survives or state == self._saved == OpenState():
+            return
+        former = self._open
+        if state == OpenState():
+            self._open = None
+        else:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = self.folder / f"{_OPEN}{secrets.token_hex(8)}"
+            beside = path.with_name(f".{path.name}")
+            file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                _lock(file)
+                with os.fdopen(os.dup(file), "wb") as stream:
+                    stream.write(msgspec.msgpack.encode(state, enc_hook=plain_text))
+                    stream.flush()
+                    os.fsync(file)
+                beside.rename(path)  # with the lock
+            except OSError:
+                os.close(file)
+                beside.unlink(missing_ok=True)
+                raise
+            self._open = path, file
+        self._saved = state
+        if former is not None:
+            former[0].unlink(missing_ok=True)
+            os.close(former[1])
+
+    def left_open(self) -> Iterator[OpenState]:
+        """Yield what processes left that have ended; it is removed once the caller goes on.
+
+        What the caller has to keep of it, it saves before. Raises OSError.
+        """
+        if not self._survives or not self.folder.is_dir():
+            return
+        for path in sorted(self.folder.glob(f"{_OPEN}*")):
+            if self._open is not None and path == self._open[0]:
+                continue
+            try:
+                file = os.open(path, os.O_RDWR)
+            except FileNotFoundError:  # its process has gone on meanwhile
+                continue
+            try:
+                if not _lock(file) or not path.exists():
+                    continue
+                try:
+                    with os.fdopen(os.dup(file), "rb") as stream:
+                        state = msgspec.msgpack.decode(stream.read(), type=OpenState)
+                except msgspec.MsgspecError:
+                    log.exception("%s can't be read", path)
+                    path.rename(path.with_name(f"{_DAMAGED}{path.name}"))
+                    continue
+                yield state
+                path.unlink(missing_ok=True)
+            finally:
+                os.close(file)
+
+    # Bounds, and secrets
+
+    def clean_up(self, now_ms: int, max_bytes: int = MAX_KEPT_BYTES) -> int:
+        """Remove the oldest while more than `max_bytes` are kept; return the bytes that were removed.
+
+        What is younger than the trash may be stays. Raises OSError.
+        """
+        sized = [(self._at_ms(folder), folder, _size(folder)) for folder in self._folders()]
+        total, removed = sum(size for _, _, size in sized), 0
+        for at_ms, folder, size in sorted(sized):
+            if total - removed <= max_bytes or now_ms - at_ms < TRASH_DAYS * DAY_MS:
+                break
+            shutil.rmtree(folder)
+            removed += size
+        return removed
+
+    def size(self) -> int:
+        """Return the bytes of all that is kept. Raises OSError."""
+        return sum(map(_size, self._folders()))
+
+    def containing(self, redaction: Redaction) -> tuple[str, ...]:
+        """Return the paths of the changes that contain a secret. Raises OSError."""
+        return tuple(
+            redaction.redact_text(self._path(folder))
+            for folder in self._folders()
+            if any(redaction.matches(file.read_bytes()) for file in folder.iterdir())
+        )
+
+    def redact(self, redaction: Redaction) -> None:
+        """Remove a secret from all that is kept, in place. Raises OSError."""
+        for folder in self._folders():
+            for path in folder.iterdir():
+                with path.open("r+b") as file:
+                    data = file.read()
+                    clean = redaction.redact_data(data)
+                    if clean != data:
+                        file.seek(0)
+                        file.write(clean)
+                        file.truncate()
+                        os.fsync(file.fileno())
+
+    def _folders(self) -> list[Path]:
+        if self._folder is None or not self._folder.is_dir():
+            return []
+        return [path for path in sorted(self._folder.iterdir()) if _KEPT_ID.fullmatch(path.name)]
+
+    def _at_ms(self, folder: Path) -> int:
+        try:
+            return msgspec.json.decode((folder / _ENTRY).read_bytes(), type=Entry).at_ms
+        except (OSError, msgspec.MsgspecError):
+            return folder.stat().st_mtime_ns // 1_000_000
+
+    def _path(self, folder: Path) -> str:
+        try:
+            return msgspec.json.decode((folder / _ENTRY).read_bytes(), type=Entry).path
+        except (OSError, msgspec.MsgspecError):
+            return folder.name
+
+
+def _bare(content: Content) -> Content:
+    return msgspec.structs.replace(content, data=b"")
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _lock(file: int) -> bool:
+    """Lock a file until it is closed; return False if another process has."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def _store(path: Path, data: bytes) -> None:
+    """Write a new file durably. Raises OSError."""
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
