@@ -10931,6 +10931,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>after {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>arguments byte for byte</source>
             <translation type="unfinished" />
         </message>
@@ -10955,6 +10960,11 @@
         <message>
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>caching undone and redone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>checkpoint written</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11048,6 +11058,11 @@
         <message>
             <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>{compared} compared with the log</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>{count} automatic</source>
             <translation type="unfinished" />
         </message>
         <message>
