@@ -4887,6 +4887,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
+            <source>Context full, waiting for a summary</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
             <translation type="unfinished" />
@@ -7340,6 +7345,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>The context is full: waiting until older messages are compacted. Ctrl+C stops it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>The context of the subagent “{title}” is full: waiting until its older messages are compacted. Ctrl+C stops it.</source>
             <translation type="unfinished" />
         </message>
         <message>
