@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext
 _text = TextContext("Agent")
 
 Phase = Literal["idle", "read", "summarize", "check", "write"]
-SubagentActivity = Literal["queued", "thinking", "working", "waiting"]
+SubagentActivity = Literal["queued", "thinking", "working", "waiting", "full"]
 
 
 class EventRecorded(msgspec.Struct, frozen=True):
@@ -102,9 +102,13 @@ class CompactionProgress(msgspec.Struct, frozen=True):
 
 
 class SummaryAwaited(msgspec.Struct, frozen=True):
-    """The context is full: the next request waits for the summary being written, or no longer does."""
+    """The context is full: the next request waits for the summary being written, or no longer does.
+
+    It is the session's own, or that of its subagent of this title.
+    """
 
     is_active: bool
+    subagent_title: str = ""
 
 
 class IntakeProgress(msgspec.Struct, frozen=True):
@@ -156,7 +160,8 @@ class SpendDecided(msgspec.Struct, frozen=True):
 class SubagentProgress(msgspec.Struct, frozen=True):
     """A subagent's progress, sent to its parent's listeners. `session_id` is the subagent's session.
 
-    `phase`: it waits for a slot, calls its model, runs tools, waits for the user, or has ended. `used` counts
+    `phase`: it waits for a slot, calls its model, runs tools, waits for the user, waits for the summary that
+    makes room in its full context, or has ended. `used` counts
     the tokens of its next request, `window` those that fit. `call_id` is the call that started it,
     `current_tool` its newest tool call, `spent_tokens` its tokens in and out, `cost` in US dollars
     (`estimated`: some of both by our count), `started_at_ms` when it got its task (milliseconds since 1970;

@@ -177,10 +177,8 @@ class TurnPrinter:
             )
         if isinstance(update, SpendDecided):
             print_err(_spend_decision_text(update))
-        if update == SummaryAwaited(is_active=True):
-            print_err(
-                f"[{tr('The context is full: waiting until older messages are compacted. Ctrl+C stops it.')}]"
-            )
+        if isinstance(update, SummaryAwaited) and update.is_active:
+            print_err(f"[{_full_context_text(update.subagent_title)}]")
         if self.output_error is not None:
             return
         try:
@@ -238,6 +236,16 @@ def _end_text(ended: TurnEnded) -> str:
         case "interrupted":
             return tr("The turn was interrupted.")
     return tr("The turn failed.")
+
+
+def _full_context_text(subagent_title: str) -> str:
+    if subagent_title:
+        return tr(
+            "The context of the subagent “{title}” is full: waiting until its older messages are compacted. "
+            "Ctrl+C stops it.",
+            title=subagent_title,
+        )
+    return tr("The context is full: waiting until older messages are compacted. Ctrl+C stops it.")
 
 
 def _spend_decision_text(decision: SpendDecided) -> str:

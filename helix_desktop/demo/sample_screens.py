@@ -29,7 +29,7 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 text = TextContext("Demo")
 
-_PAST_SHARE = 0.6  # of the steps: behind the first handover, before the second
+_PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
 _PATTERNS = {"recall": "import|def", "recall-nothing": "zebra"}
 _CODE = ".py"  # in the names of entries with lines of code
 

@@ -11,13 +11,14 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Demo")
 
-MIN_CALLS, MIN_FOLDS, MIN_HANDOVERS = 80, 2, 1
+MIN_CALLS, MIN_FOLDS = 80, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
         _check_cached(transcript),
         _check_noted(transcript),
         _check_observations(transcript),
+        _check_checkpoints(transcript),
         _check_summarized(transcript),
     ]
 
@@ -109,14 +111,26 @@ def _check_observations(transcript: Transcript) -> DemoCheck:
     return DemoCheck(tr("noted facts"), bool(placed), " · ".join(parts))
 
 
+def _check_checkpoints(transcript: Transcript) -> DemoCheck:
+    checkpoints = transcript.checkpoints.values()
+    parts = (
+        tr.plural(len(checkpoints), "%n time", "%n times"),
+        *(tr("after {tokens} tokens", tokens=checkpoint.history) for checkpoint in checkpoints),
+    )
+    return DemoCheck(tr("checkpoint written"), bool(checkpoints), " · ".join(parts))
+
+
 def _check_summarized(transcript: Transcript) -> DemoCheck:
+    """Check the handovers: one at least comes by itself, at the share of the window that the policy says."""
     handovers = list(transcript.rewrites.handovers.values())
+    automatic = sum(handover.trigger is HandoverTrigger.THRESHOLD for handover in handovers)
     changes = [
         tr("{before} → {after} tokens", before=handover.before, after=handover.after)
         for handover in handovers
     ]
     times = tr.plural(len(handovers), "%n time", "%n times")
-    return DemoCheck(tr("summarized"), len(handovers) >= MIN_HANDOVERS, " · ".join((times, *changes)))
+    parts = (times, tr("{count} automatic", count=automatic), *changes)
+    return DemoCheck(tr("summarized"), automatic > 0, " · ".join(parts))
 
 
 def _saved_text(tokens: int) -> str:

@@ -21,7 +21,7 @@ from helix_desktop.demo.screenshots import (
     is_page_read,
     show_timeline,
 )
-from helix_desktop.demo.session_checks import MIN_HANDOVERS, DemoCheck, check_session, outputs_in
+from helix_desktop.demo.session_checks import DemoCheck, check_session, outputs_in
 from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
@@ -29,7 +29,6 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.services.sample_session import compact_up_to
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.times import format_duration
@@ -46,9 +45,6 @@ RewriteKind: TypeAlias = Literal["handover", "sweep", "fold"]
 _TURN_TIMEOUT_S = 120
 _POLL_S = 0.03
 _APPROVAL_TASK = 2  # the task of the script in which an edit has to be approved for the picture
-_FIRST_COMPACTION = (
-    2  # the task after which the conversation is compacted unless it was: its window fills late
-)
 
 
 class DemoTour:
@@ -112,9 +108,8 @@ class DemoTour:
             if self._every_screen and number == _APPROVAL_TASK:
                 self._require_approval()
             await self._send(message)
+            await conversation.checkpoints.wait()
             await conversation.wait_for_background_work()
-            if number >= _FIRST_COMPACTION:
-                await compact_up_to(conversation, MIN_HANDOVERS)
             if number == 0:
                 await self._screenshots.capture("chat-first-turn", ("dark",))
 
@@ -241,12 +236,18 @@ class DemoTour:
         await self._screenshots.capture("cache")
         await show_timeline(window, self._controllers)
         await self._screenshots.capture("timeline")
-        navigation.show_event(max(transcript.rewrites.folds))
-        for _ in range(200):
-            if not self._controllers.session_controller.timeline.is_revealing:
-                break
-            await asyncio.sleep(_POLL_S)
-        await self._screenshots.capture("timeline-folds")
+        cards = {
+            "timeline-checkpoint": transcript.checkpoints,
+            "timeline-handover": transcript.rewrites.handovers,
+            "timeline-folds": transcript.rewrites.folds,
+        }
+        for name, seqs in cards.items():
+            if seqs:
+                navigation.show_event(max(seqs))
+                await self._screenshots.wait_until(
+                    lambda: not self._controllers.session_controller.timeline.is_revealing
+                )
+                await self._screenshots.capture(name)
         if self._every_screen:
             await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_changes()
         window.show_page("chat")

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from copy import copy
 from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.question import Question
@@ -34,13 +31,10 @@ from helix_desktop.providers.demo.model import DemoModel
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.workspaces.saved_rules import DEMO_RULES
 
-PREPARED_TASKS = 6
-"""The tasks of the script that are done when the sample opens; the next one is offered to the user."""
+PREPARED_TASKS = 7
+"""The tasks of the script that are done when the sample opens; the next one is offered to the user.
 
-_HANDOVERS = {3: 1, 6: 2}
-"""How many handovers there are at least after a task, from 1: two can be compared.
-
-Under the default policy so short a session fills its window later: these are made as a user makes them.
+The third or fourth meets a checkpoint, the seventh the handover at 85 %, both by the default policy.
 """
 
 FOLDER_MARK = "{workspace}"
@@ -172,17 +166,6 @@ async def play_session(
             await conversation.run(message)
             await conversation.checkpoints.wait()
             await conversation.wait_for_background_work()
-            await compact_up_to(conversation, _HANDOVERS.get(number + 1, 0))
     finally:
         await conversation.close()
     return conversation.session.id
-
-
-async def compact_up_to(conversation: Conversation, handovers: int) -> None:
-    """Compact as a user does, unless there are so many handovers or there is too little to summarize.
-
-    Raises HelixError, StoreError.
-    """
-    if len(conversation.session.transcript.rewrites.handovers) < handovers:
-        with suppress(CompactionRefused):
-            await conversation.handovers.commit(await conversation.handovers.proposed.draft())

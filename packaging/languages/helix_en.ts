@@ -4944,6 +4944,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
+            <source>Context full, waiting for a summary</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
             <translation type="unfinished" />
@@ -7417,6 +7422,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>The context is full: waiting until older messages are compacted. Ctrl+C stops it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>The context of the subagent “{title}” is full: waiting until its older messages are compacted. Ctrl+C stops it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11111,6 +11121,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>after {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>arguments byte for byte</source>
             <translation type="unfinished" />
         </message>
@@ -11135,6 +11150,11 @@
         <message>
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>caching undone and redone</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>checkpoint written</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11228,6 +11248,11 @@
         <message>
             <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>{compared} compared with the log</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>{count} automatic</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -92,7 +92,10 @@ def check_findings(text: str) -> None:
         line[6:34].strip(): line[34:].strip() for line in text.splitlines() if line[:4] in {"ok  ", "    "}
     }
     assert int(counts["tool calls"].split()[0]) >= 80
-    assert int(counts["summarized"].split()[0]) >= 1
+    assert int(counts["checkpoint written"].split()[0]) >= 1
+    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["summarized"])
+    assert summarized is not None
+    assert int(summarized[2]) >= 1
     for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["summarized"]):
         assert _number(after) < _number(before) * 0.9
     cached = re.match(r"(\d+) times · \d+ outputs? · arguments of [1-9]\d* steps? · ", counts["cached"])

@@ -78,7 +78,7 @@ class SubagentMonitor:
         self.should_run = True
         self.error: ErrorRaised | None = None
         self.last_progress: SubagentProgress | None = None
-        self._tool, self._started_at_ms = "", 0
+        self._tool, self._started_at_ms, self._is_full = "", 0, False
         self._unsubscribe = subagent.session.listen(self._on_update)
 
     def _on_update(self, update: Update) -> None:
@@ -103,8 +103,11 @@ class SubagentMonitor:
                 self.report(self._activity())
             case ErrorRaised() as error:
                 self._on_error(error)
-            case SummaryAwaited():
-                self._parent.publish(update)
+            case SummaryAwaited(is_active=is_active):
+                self._is_full = is_active
+                self.report(self._activity())
+                title = self.subagent.session.transcript.title or NEW_TITLE
+                self._parent.publish(SummaryAwaited(is_active, title))
             case TurnChanged(running=False):
                 self.ended.set()
             case _:
@@ -127,6 +130,8 @@ class SubagentMonitor:
     def _activity(self) -> SubagentActivity:
         if self.subagent.asks:
             return "waiting"
+        if self._is_full:
+            return "full"
         return "working" if self.subagent.session.transcript.open_calls else "thinking"
 
     def report(self, phase: SubagentActivity | TurnOutcome) -> None:

@@ -6,13 +6,14 @@ A previous handover in the request is updated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.providers.demo.summary_input import (
     HistoryLine,
     SummaryPoint,
+    newest_request,
     read_facts,
     read_record,
     read_sections,
@@ -31,14 +32,14 @@ _SECTION_OPENINGS = tuple(
         ("Project Background", "The user asked|The README says|The workspace was listed"),
         ("User Preferences", "The user wants"),
         ("Completed Work", "Read |Wrote |Edited |Test run"),
-        ("TODO Items", r"Newest request|Request \d+:|Place in the script"),
+        ("TODO Items", r"Newest request|Request \d+:|Place in the script|Left to the user"),
         ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
     )
 )
 _NOTHING = "None."
 _FORMER_NOTHING = "The demo model found nothing of this kind."
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
-_MAX_FIRST_POINTS = 3
+_DOCUMENT = re.compile(r"\S+\.md\b")
 
 
 def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
@@ -51,7 +52,7 @@ def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
     for title, facts in _group_by_section(read_facts(body)).items():
         previous[title] = _merge_section(previous.get(title, []), facts, title)
     focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
-    points = extract_points(lines, scripts)
+    points = extract_points(lines, scripts, newest_request(head))
     if previous:
         points["Project Background"] = [
             point for point in points["Project Background"] if FIRST_REQUEST not in point.text
@@ -99,7 +100,7 @@ def _section_bullets(points: Sequence[SummaryPoint], lines: Sequence[HistoryLine
 
 
 def _merge_section(previous: list[SummaryPoint], new: list[SummaryPoint], title: str) -> list[SummaryPoint]:
-    """Merge old points that still hold with new ones; of too many, keep the first three and the newest."""
+    """Merge old points that still hold with new ones; of too many, keep the most important."""
     previous, new = (
         [point for point in points if point.text not in (_NOTHING, _FORMER_NOTHING)]
         for points in (previous, new)
@@ -111,15 +112,22 @@ def _merge_section(previous: list[SummaryPoint], new: list[SummaryPoint], title:
         still_valid = [
             point for point in previous if _changed_path(point) and _changed_path(point) not in changed_paths
         ]
-        return [*still_valid, *new][-MAX_POINTS:]
+        return _most_important([*still_valid, *new], lambda point: not _DOCUMENT.search(point.text))
     point_by_text = {point.text: point for point in previous}
     point_by_text.update({point.text: point for point in new})
-    points = _with_one_first_request(list(point_by_text.values()))
-    return (
-        points
-        if len(points) <= MAX_POINTS
-        else points[:_MAX_FIRST_POINTS] + points[_MAX_FIRST_POINTS - MAX_POINTS :]
-    )
+    return _most_important(_with_one_first_request(list(point_by_text.values())), _importance)
+
+
+def _most_important(
+    points: Sequence[SummaryPoint], importance: Callable[[SummaryPoint], int]
+) -> list[SummaryPoint]:
+    """Return as many points as a section has at most, in their order; of equals the newest."""
+    ranked = sorted(enumerate(points), key=lambda place: (importance(place[1]), place[0]))
+    return [point for _, point in sorted(ranked[-MAX_POINTS:])]
+
+
+def _importance(point: SummaryPoint) -> int:
+    return len(_IMPORTANT.findall(point.text))
 
 
 def _with_one_first_request(points: Sequence[SummaryPoint]) -> list[SummaryPoint]:
@@ -141,4 +149,4 @@ def _shorten_to_fit(sections: dict[str, list[SummaryPoint]]) -> None:
         fullest = max(sections.values(), key=lambda points: sum(len(point.line) for point in points))
         if len(fullest) < 2:  # noqa: PLR2004 - a section keeps at least one point
             return
-        fullest.remove(min(fullest[1:], key=lambda point: len(_IMPORTANT.findall(point.text))))
+        fullest.remove(min(fullest[1:], key=_importance))

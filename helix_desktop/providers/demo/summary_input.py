@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _RECORD_START = re.compile(r"^The (?:messages|observations) to \w+(?: \w+)?:$", re.MULTILINE)
 _ENTRY = re.compile(r"^e(\d+) (user|assistant|tool)\b ?(.*)$")
+_LATER_REQUEST = re.compile(r"^later e(\d+) user: (.+)$", re.MULTILINE)
 _FACT = re.compile(r"^observed \(([123])\) \S+: (.+?)(?: \[(e\d+(?:, e\d+)*)\])?$")
 _HEADING = re.compile(r"^## (.+)$")
 _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
@@ -39,6 +40,12 @@ def split_record(request: str) -> tuple[str, str]:
     """Split a request into the text before its history, and the history."""
     match = _RECORD_START.search(request)
     return (request[: match.start()], request[match.end() :]) if match else (request, "")
+
+
+def newest_request(head: str) -> SummaryPoint | None:
+    """Return the user's newest message after the history, which stays as it is; None if there is none."""
+    requests = _LATER_REQUEST.findall(head)
+    return SummaryPoint(requests[-1][1], (int(requests[-1][0]),)) if requests else None
 
 
 def read_facts(body: str) -> list[tuple[int, SummaryPoint]]:

@@ -29,7 +29,9 @@ _PREFERENCE = re.compile(
 )
 _DETAIL = re.compile(r"\d|`")
 _TEST_COUNT = re.compile(r"Ran (\d+) tests?")
-_VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
+_VERDICT = re.compile(r"(?m)(?:^|: )(OK|FAILED \([^)\n]*\))\s*$")
+_CHANGE = re.compile(r"Edited |Wrote |Lines: ")  # of a file: Completed Work says it
+_LEFT = re.compile(r"\b(?:yours to decide|left for you)\b", re.IGNORECASE)
 _MIN_CHARS, _MAX_CHARS = 30, 150  # characters of a bullet's sentence
 _CONCLUSION_CHARS = 320  # characters of what an answer came to, which may be several sentences
 _MAX_TYPED = 1_500  # characters of a message: a longer one was pasted, and its rules are a template's
@@ -38,10 +40,14 @@ _CALLS = " -> calls "
 
 
 def extract_points(
-    lines: Sequence[HistoryLine], scripts: Sequence[Script] = ()
+    lines: Sequence[HistoryLine], scripts: Sequence[Script] = (), request: SummaryPoint | None = None
 ) -> dict[str, list[SummaryPoint]]:
-    """Return the points of a history, by section; its place in one of the scripts is one of them."""
+    """Return the points of a history, by section; its place in one of the scripts is one of them.
+
+    The newest request may be one after this history.
+    """
     points = {title: write(lines) for title, write in _WRITERS.items()}
+    points["TODO Items"] += _newest_request(lines, request)
     points["TODO Items"] += _place(lines, scripts)
     return points
 
@@ -82,7 +88,7 @@ def _details(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
 
 
 def _sentences(text: str) -> list[str]:
-    plain_lines = [re.sub(r"^[-*\d.]+ |\*\*", "", line).strip() for line in text.splitlines()]
+    plain_lines = [_plain(line) for line in text.splitlines()]
     parts = [
         part
         for line in plain_lines
@@ -92,8 +98,18 @@ def _sentences(text: str) -> list[str]:
     return [_shorten(part) for part in parts if _is_detail(part)]
 
 
+def _plain(line: str) -> str:
+    """Return a line without the signs of a list and of bold text."""
+    return re.sub(r"^[-*\d.]+ |\*\*", "", line).strip()
+
+
 def _is_detail(sentence: str) -> bool:
-    return len(sentence) > _MIN_CHARS and bool(_DETAIL.search(sentence)) and not only_announces(sentence)
+    return (
+        len(sentence) > _MIN_CHARS
+        and bool(_DETAIL.search(sentence))
+        and not only_announces(sentence)
+        and not _CHANGE.match(sentence)
+    )
 
 
 def _completed(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
@@ -126,8 +142,9 @@ def _runs(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     points = []
     for line in _tool_lines(lines, "run_command"):
         test_count, verdict = _TEST_COUNT.search(line.text), _VERDICT.search(line.text)
-        if test_count and verdict:
-            points.append(SummaryPoint(f"Test run: {test_count[1]} tests, {verdict[1]}.", (line.seq,)))
+        if verdict:
+            count = f"{test_count[1]} tests, " if test_count else ""
+            points.append(SummaryPoint(f"Test run: {count}{verdict[1]}.", (line.seq,)))
     return points
 
 
@@ -145,19 +162,32 @@ def _issues(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     ]
     runs = _runs(lines)
     if runs:
-        verb = "The newest test run passed" if ", OK." in runs[-1].text else "The newest test run fails"
+        verb = "The newest test run passed" if "OK." in runs[-1].text else "The newest test run fails"
         points.append(SummaryPoint(f"{verb}. {runs[-1].text}", runs[-1].sources))
     names = {
         name: line.seq
         for line in _tool_lines(lines, "run_command")
         for name in re.findall(r"FAIL: (\w+)", line.text)
     }
-    if runs and ", OK." not in runs[-1].text:
+    if runs and "OK." not in runs[-1].text:
         points += [SummaryPoint(f"Failing test: {name}.", (seq,)) for name, seq in names.items()]
     return points[-MAX_POINTS:]
 
 
 def _todo(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
+    """Return what an answer left to the user."""
+    return [
+        SummaryPoint(f"Left to the user: {_shorten(plain)}", (line.seq,))
+        for line in lines
+        if line.role == "assistant"
+        for text in _answer_text(line).splitlines()
+        if _LEFT.search(text) and (plain := _plain(text).removeprefix("Note: "))
+    ]
+
+
+def _newest_request(lines: Sequence[HistoryLine], request: SummaryPoint | None) -> list[SummaryPoint]:
+    if request is not None:
+        return [SummaryPoint(f"Newest request: {_shorten(request.text)}", request.sources)]
     return [
         SummaryPoint(f"Newest request in this record: {_shorten(line.text)}", (line.seq,))
         for line in _requests(lines)[-1:]

@@ -207,12 +207,13 @@ class SessionNavigation(QObject):
         )
 
     def show_event(self, seq: int, mark: str = "") -> None:
-        """Show where an event stands in the chat, with a text marked; a rewrite in the timeline."""
+        """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""
         conversation = self._session_controller.conversation
         if conversation is None or not seq:
             return
         transcript = conversation.session.transcript
-        if transcript.rewrites.is_undoable(seq) or seq in transcript.rewrites.observations:
+        prepared = (transcript.rewrites.observations, transcript.checkpoints)
+        if transcript.rewrites.is_undoable(seq) or any(seq in events for events in prepared):
             self._session_controller.reveal(seq)
             return
         if self._session_controller.past.show_event(seq):

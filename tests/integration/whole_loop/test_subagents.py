@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.agent.session_updates import SummaryAwaited
+from helix_desktop.agent.session_updates import SubagentProgress, SummaryAwaited
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
@@ -173,6 +173,9 @@ async def test_a_subagent_waits_for_the_summary_that_makes_room(tmp_path: Path) 
         task = scope.start(rig.conversation.subagents.run(ask(0)), "asked")
         await rig.wait_for_update(SummaryAwaited)
         waiting_at = assistant.step
+        progress = rig.updates_of(SubagentProgress)[-1]
+        assert progress.phase == "full"
+        assert {update.subagent_title for update in rig.updates_of(SummaryAwaited)} >= {progress.title}
         gate.set()
         result = await task
         await scope.close()

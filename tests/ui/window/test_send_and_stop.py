@@ -45,7 +45,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
     async with open_window(qapp, tmp_path) as rig:
         rig.window.welcome.sample_requested.emit()
         await until(rig.next_message_lines, "a message is proposed")
-        assert "Before we close this" in rig.next_message_lines()[0]
+        assert "Last round: run everything" in rig.next_message_lines()[0]
 
         turns = len(rig.events(TurnEnded))
         press(rig.chat, "send_suggestion")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from helix_desktop.agent.session_updates import EventRecorded, SpendDecided
+from helix_desktop.agent.session_updates import EventRecorded, SpendDecided, SummaryAwaited
 from helix_desktop.cli.output import ProgressPrinter, TurnPrinter, print_remaining_work
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.transcript import Transcript
@@ -42,6 +42,14 @@ def test_background_work_within_the_budget_is_reported(capsys: pytest.CaptureFix
     spend_request = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
     text_printer().on_update("s", SpendDecided(spend_request, allowed=True))
     assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err
+
+
+def test_a_full_context_is_reported_with_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for update in (SummaryAwaited(True, "Read the logs"), SummaryAwaited(False, "Read the logs")):
+        text_printer().on_update("s", update)
+    assert "The context of the subagent “Read the logs” is full" in capsys.readouterr().err
+    text_printer().on_update("s", SummaryAwaited(True))
+    assert capsys.readouterr().err.startswith("[The context is full: ")
 
 
 def test_what_a_call_changed_of_files_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ _PHASE_ICONS = {
     "thinking": "loader-circle",
     "working": "loader-circle",
     "waiting": "shield-alert",
+    "full": "clock",
     "done": "circle-check",
     "stopped": "circle-stop",
     "failed": "circle-x",

@@ -46,8 +46,8 @@ async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tm
     assert await asyncio.to_thread(run_sample_tests, root) == "OK"
     assert len(loop.calls) >= 80
     assert not [text for text in answers if UNSEEN in text]
-    assert "**-0.043 m**" in answers[7]
-    assert "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in answers[7]
+    assert "**-0.043 m**" in answers[8]
+    assert "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in answers[8]
     assert len({call.id for call in loop.calls}) == len(loop.calls)
     recalls = [call for call in loop.calls if call.name == "recall_cached_content"]
     assert len(recalls) == 3
