@@ -132,8 +132,8 @@ _RATE_HEADER = re.compile(r"rate-?limit")
 _OTHER_HEADER = re.compile(r"remaining|reset|output|completion|new-token")
 _TOKEN_WORD = re.compile(r"tok\b|token|\btpm\b|токен|トークン|토큰|令牌|词元|詞元")
 _USED = re.compile(r"\bused\b|\bconsumed|remaining|\bcurrent|\bleft\b|已用|已使用|剩余")
-_BYTES_PER_TOKEN = 6
-"""Bytes of a request's JSON that are one token at most, on average: text has about 4, code 3."""
+_BYTES_PER_TOKEN = 4
+"""Bytes of a request's JSON that are about one token: of English text; code has 3."""
 _CODE_FIELDS = ("code", "type", "status", "param")
 
 _NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
