@@ -39,11 +39,16 @@ _WRITTEN_CALL = re.compile(
     r"<tool_call>|<function_calls?>|<function=|<invoke |<\|?tool▁?_?calls?|\[TOOL_CALLS\]|<\|python_tag\|>"
     r"|<\uff5ctool▁calls?▁begin\uff5c>|<\|(plugin|tool_call)[^>]*\|>|<minimax:tool_call>|<tool_use>"
 )
+_LABELS = r'(?:"(?:type|id)"\s*:\s*"[^"]*"\s*,\s*)*'
 _CALL_OBJECT = re.compile(
-    r'\s*(?:```(?:json|tool_call|tool)?\s*)?\[?\s*\{\s*"(?:name|tool|function|tool_name)"\s*:\s*"(\w[\w.-]*)"'
-    r'[\s\S]*"(?:arguments|parameters|args|input)"\s*:'
+    rf"(?:```(?:json|tool_call|tool)?\s*)?\[?\s*\{{\s*{_LABELS}"
+    rf'(?:"(?:function|tool_calls?)"\s*:\s*\[?\s*\{{\s*{_LABELS}(?:"function"\s*:\s*\{{\s*)?)?'
+    r'"(?:name|tool|function|tool_name)"\s*:\s*"(\w[\w.-]*)"'
+    r'[^{}]{0,300}"(?:arguments|parameters|args|input)"\s*:'
 )
-"""A call as the object of some template, which is all of an answer."""
+"""A call as the object of some template, which begins an answer or ends it."""
+_OBJECT_LINE = re.compile(r"^[ \t]*(?=```(?:json|tool)|\[?\s*\{)", re.MULTILINE)
+_END_OF_OBJECT = re.compile(r"\}\s*\]?\s*(?:```)?\s*\Z")
 
 
 class MalformedCall(InvalidModelResponse):
@@ -68,8 +73,13 @@ def is_written_call(answer: str, tools: frozenset[str]) -> bool:
     """Return True if a text without calls contains one as a template writes it, and would have meant it."""
     if not tools or not answer.strip():
         return False
-    if found := _CALL_OBJECT.match(answer):
+    if found := _CALL_OBJECT.match(answer.lstrip()):
         return found[1] in tools
+    if _END_OF_OBJECT.search(answer) and any(
+        (found := _CALL_OBJECT.match(answer, line.end())) and found[1] in tools
+        for line in _OBJECT_LINE.finditer(answer)
+    ):
+        return True
     marked = _WRITTEN_CALL.search(_without_code(answer))
     return marked is not None and any(name in answer[marked.start() :] for name in tools)
 

@@ -27,6 +27,7 @@ from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
 from helix_desktop.providers.error_classification import (
     extract_error_text,
     http_status_text,
+    is_about_billing,
     is_image_refused,
     is_out_of_credit,
     is_quota_used_up,
@@ -225,11 +226,13 @@ class Endpoint:
         now_s: float = 0.0,
         has_images: bool = False,
         is_streamed: bool = False,
+        request_bytes: int = 0,
     ) -> ModelError | TransientError:
         """Map an error reply to an error. `now_s` is seconds since 1970.
 
         `has_images` says that the request contained images, `is_streamed` that the error came inside an
-        answer: `status` is then what it stands for, which no server has sent, or 0.
+        answer: `status` is then what it stands for, which no server has sent, or 0. `request_bytes` is the
+        length of the request.
         """
         message = self.redact_text(extract_error_text(body))
         lowered = f"{body} {message}".lower()  # which JSON may hold in codes
@@ -240,7 +243,9 @@ class Endpoint:
                 _text("Add credit there, or choose another model."),
             )
         is_about_image = has_images and is_image_refused(status, lowered)
-        if (overflow := read_overflow(status, body, message)) and not (is_about_image and not overflow.limit):
+        text_bytes = 0 if has_images else request_bytes
+        overflow = read_overflow(status, body, message, headers, text_bytes)
+        if overflow and not (is_about_image and not overflow.limit):
             return self._overflow_error(overflow, message, model)
         if is_about_image:
             return ImagesRejected(_text("{provider} rejected an image.", provider=self.provider), message)
@@ -249,6 +254,12 @@ class Endpoint:
                 _text("The quota at {provider} is used up.", provider=self.provider),
                 message,
                 _text("Raise it there, wait until it is renewed, or choose another model."),
+            )
+        if is_about_billing(status, lowered):
+            return ModelRequestRejected(
+                _text("The account at {provider} has a billing problem.", provider=self.provider),
+                message,
+                _text("Solve it there, or choose another model."),
             )
         if is_without_tools(status, lowered):
             return ModelRequestRejected(

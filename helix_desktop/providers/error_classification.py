@@ -79,11 +79,22 @@ _TOOLS_MAY_WORK = frozenset(
 _NO_CREDIT = re.compile(
     r"insufficient[ _](quota|balance|credit|fund)|billing_hard_limit|credit balance"
     r"|(out of|no|not enough) credits?\b|payment required|余额不足|欠费"
+    r"|(balance|credits?|funds)\b.{0,30}(exhaust|used up|depleted|too low|run out)"
 )
-_QUOTA = re.compile(
-    r"quota\b.{0,40}(exceed|exhaust|used up|reached)|(exceed|exhaust|reached)\w*\b.{0,40}\bquota"
-    r"|(monthly|weekly|daily|spending|usage) (usage )?(limit|cap)\b.{0,20}(exceed|reached)|配额|额度"
+_GONE = r"(exceed|exhaust|used up|reached|depleted|\bhit\b)"
+_ALLOWANCE = (
+    r"(\bquota|\b(monthly|weekly|daily|spend(ing)?|usage|billing|total|key)"
+    r" (usage |token |credit )?(limit|cap|allowance|budget)"
+    r"|(?<!thinking )(?<!reasoning )\bbudget|\bfree (tier|plan|quota)|\ballowance)\b"
 )
+_QUOTA = re.compile(rf"{_ALLOWANCE}.{{0,40}}{_GONE}|{_GONE}\w*\b.{{0,40}}{_ALLOWANCE}|配额|额度")
+_BILLING = re.compile(
+    r"\bbilling[^.]{0,30}(not[ _]active|inactive|disabled|enabl|required|suspend|past due|overdue|fail)"
+    r"|\baccount is not active|\bsuspend[^.]{0,40}(billing|payment)|\bpast[ -]?due\b|\bunpaid\b|账单"
+    r"|\bsubscription\b[^.]{0,20}(expired|inactive|cancel|ended|suspend|lapsed)"
+    r"|\bpayment method[^.]{0,15}(required|declined|missing|expired|invalid|fail)"
+)
+_BILLING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS})
 _SHORT_RATE = re.compile(r"per ?(min|sec)|perminute|retry.?delay|try again in \d|retry in \d|每分|每秒")
 """A quota that is renewed within minutes: waiting helps."""
 
@@ -138,6 +149,15 @@ def is_quota_used_up(error_text: str) -> bool:
     return _QUOTA.search(error_text) is not None and _SHORT_RATE.search(error_text) is None
 
 
+def is_about_billing(status: int, error_text: str) -> bool:
+    """Return True if an error says that an account can't be billed; `error_text` in lower case."""
+    return (
+        status in _BILLING_STATUSES
+        and _BILLING.search(error_text) is not None
+        and _SHORT_RATE.search(error_text) is None
+    )
+
+
 def status_of_error(error: Any) -> int:
     """Return the status that an error in a stream stands for, by its `code`, `status` or `type`; else 0."""
     codes = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
@@ -182,13 +202,17 @@ def body_excerpt(body: str) -> TranslatableText:
     return text("The server sent: {line}", line=line) if line else text("The server sent nothing.")
 
 
+_MESSAGE_FIELDS = ("error", "errors", "message", "detail", "msg", "error_msg", "error_message", "description")
+
+
 def _find_message(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
         return " ".join(_find_message(item) for item in value[:3])
     if isinstance(value, dict):
-        messages = [value[key] for key in ("error", "message", "detail", "msg") if value.get(key)]
+        named = {str(key).lower(): part for key, part in value.items()}
+        messages = [named[key] for key in _MESSAGE_FIELDS if named.get(key)]
         metadata = value.get("metadata")
         quoted = metadata.get("raw") if isinstance(metadata, dict) else None
         if messages:

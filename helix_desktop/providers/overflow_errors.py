@@ -8,8 +8,9 @@ nothing of the window), and a rate (for which the request only has to be smaller
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -17,14 +18,15 @@ import msgspec
 _CONTEXT = re.compile(
     r"context(?! ?(deadline|cancell?ed))|\bctx\b|n_ctx|num_ctx|max_model_len|max_seq_len|kontext|contexto"
     r"|contesto|kontekst|контекст|上下文|コンテキスト|文脈"
-    r"|컨텍스트|문맥|bağlam|ngữ cảnh|konteks|سياق|संदर्भ"
-    r"|(model|sequence) length|token limit"
+    r"|컨텍스트|문맥|bağlam|ngữ cảnh|konteks|سياق|संदर्भ|บริบท"
+    r"|(model|sequence) length|token limit|\bkv[ _-]?cache"
 )
 _INPUT = re.compile(
     r"\bprompts?\b|\binputs?\b(?!\[)|\brequest\b|\bconversation\b|\bmessages?\b(?!\[|\.\d)|\bpayload\b"
     r"|提示|输入|輸入|对话|消息|プロンプト|入力|프롬프트"
     r"|입력|eingabe|anfrage|requête|entrée|entrada|solicitud"
     r"|petición|ingresso|richiesta|запрос|ввод|zapytani|wejści|istem|girdi|đầu vào|masukan"
+    r"|अनुरोध|इनपुट|संदेश|الطلب|الإدخال|المدخل|คำขอ|ข้อความ|(prompt|input)_(tokens?|length)"
 )
 _OUTPUT = re.compile(
     r"max_?(completion_|new_|output_|gen_|response_)?tokens|completion|\boutput|\bresponse|\banswer|\breply"
@@ -52,10 +54,12 @@ _TOO_MUCH = re.compile(
     r"|제한|너무|dépass|trop|limite|máxim|massim|excede|supera"
     r"|demasiad|überschr|überst|zu (lang|groß|viele)|höchst"
     r"|прев|слишком|лимит|предел|maks|przekr|za dług|aş[ıtm]"
-    r"|sınır|vượt|quá|tối đa|melebihi|terlalu"
+    r"|sınır|vượt|quá|tối đa|melebihi|terlalu|ylitt|enintään|liian"
+    r"|लंब|अधिक|सीमा|طويل|الحد|تجاوز|เกิน|สูงสุด|kv[ _-]?cache (is full|slot)"
 )
 _TOKEN_UNIT = re.compile(
-    r"\s*(?:[个個枚]\s*)?(?:input |prompt )?(token|tok\b|jeton|токен|トークン|토큰|令牌|词元|詞元)"
+    r"\s*(?:[个個枚]\s*)?(?:input |prompt )?"
+    r"(token|tok\b|jeton|токен|トークン|토큰|令牌|词元|詞元|टोकन|โทเค|رمز|رموز|توكن|توکن)"
 )
 _FIELD = re.compile(
     r"(string|array|list|tools?|functions?|names?|ids?|description|schema|image|file|header|url|stop|metadata)\b"
@@ -75,6 +79,11 @@ _PHRASES = (
     "reduce the length of the",
     "please shorten your",
 )
+_TOO_LONG = re.compile(
+    r"too many (input |prompt |context )?tokens"
+    r"|\b(prompts?|inputs?|conversation|context)( text| length)? (is |are |was )?too (long|large|big)"
+)
+_WAIT = re.compile(r"\bwait|try again|\bretry")
 _LONG_STRING = re.compile(r"string_above_max_length|string too long")
 _LEAST_TEXT = 10_000
 """Characters that the limit of a whole text has at least; shorter ones are limits of ids and names."""
@@ -90,9 +99,11 @@ _SCALES = {"k": 1_000, "m": 1_000_000, "万": 10_000}
 _NOT_TOKENS = re.compile(
     r"[\s-]*(char|byte|[kmg]i?b\b|ms\b|s\b|sec|%|images?|tools?|字符|字节|字\b|文字|bajt|байт|symbol)"
 )
+_BATCH = re.compile(r"batch( of)?( size)?[ =:]*$")
+"""Words before how many tokens a server reads at a time."""
 _ADDED_OUTPUT = re.compile(r"\+[ `'\"]*max_\w+[`'\"]*")
 """An answer's length as a part of a sum whose limit is the window's."""
-_SIZE_OF_CONTEXT = re.compile(r"context[ _-]?(size|length|window|limit)|n_ctx|上下文")
+_SIZE_OF_CONTEXT = re.compile(r"context[ _-]?(size|length|window|limit)|n_ctx|kv[ _-]?cache|上下文")
 _RANGE = re.compile(r"\[ ?[01] ?, ?(\d{3,8}) ?\]")
 _SUM = re.compile(r"(\d{3,8})[^\d+]{0,30}\+[^\d]{0,30}(\d{1,8})[^\d]{0,20}?[>≥][^\d]{0,20}(\d{3,8})")
 _MIN_WINDOW, _MAX_WINDOW = 512, 20_000_000
@@ -109,12 +120,20 @@ _HAS = re.compile(r"\b(has|have|had|holds?|contains?|hat|tiene|contiene|compte|m
 _WINDOW_LABEL = re.compile(
     r"limit|max|window|size|length|at most|up to|no more than"
     r"|less than|only|allow|accept|support|loaded with|capacity"
-    r"|[<>≤≥]=?|fenster|fenêtre|ventana|finestra|窗口|最大|上限|限制|长度"
+    r"|[<>≤≥]=?|fenster|fenêtre|ventana|finestra|窗口|最大|上限|限制|限额|长度"
     r"|支持|不超过|最多|ウィンドウ|以下|まで|최대|제한|이하|límite|máxim"
     r"|limite|höchst|предел|лимит|максим|окн|maks|okn|sınır|tối đa"
 )
 _LABEL_REACH = 60
-_FIELD_NAMES = re.compile(r"ctx|context|token|limit|max|length", re.IGNORECASE)
+_FIELD_NAMES = re.compile(r"ctx|context|token|limit|max|length|actual|requested", re.IGNORECASE)
+_LIMIT_HEADER = re.compile(r"(?=.*(token|context|prompt|input))(?=.*(limit|max|window|n-ctx))")
+_REQUEST_HEADER = re.compile(r"(prompt|input|request|context)[a-z-]*token|token[a-z-]*(count|requested)")
+_RATE_HEADER = re.compile(r"rate-?limit")
+_OTHER_HEADER = re.compile(r"remaining|reset|output|completion|new-token")
+_TOKEN_WORD = re.compile(r"tok\b|token|\btpm\b|токен|トークン|토큰|令牌|词元|詞元")
+_USED = re.compile(r"\bused\b|\bconsumed|remaining|\bcurrent|\bleft\b|已用|已使用|剩余")
+_BYTES_PER_TOKEN = 4
+"""Bytes of a request's JSON that are about one token: of English text; code has 3."""
 _CODE_FIELDS = ("code", "type", "status", "param")
 
 _NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
@@ -140,16 +159,26 @@ class _Amount(NamedTuple):
     label: _Label
 
 
-def read_overflow(status: int, body: str, message: str) -> Overflow | None:
+def read_overflow(
+    status: int,
+    body: str,
+    message: str,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    request_bytes: int = 0,
+) -> Overflow | None:
     """Return what an error says of a request that is too large; None if that is not what it says.
 
-    `message` is the text that was found in `body`. `status` is 0 inside a stream that names none.
+    `message` is the text that was found in `body`. `status` is 0 inside a stream that names none. `headers`
+    has lower-case names. `request_bytes` is the length of a request of text, 0 if that is not known.
     """
     if status in _NEVER_OVERFLOW:
         return None
     text = _ADDED_OUTPUT.sub("+", f"{message} {' '.join(_field_facts(body))}".lower())
-    if _RATE.search(text):
-        return _read_rate(status, text)
+    overflow = _read_rate(status, text, request_bytes) if _RATE.search(text) else _read_size(status, text)
+    return _with_header_sizes(overflow, headers) if overflow and not overflow.limit else overflow
+
+
+def _read_size(status: int, text: str) -> Overflow | None:
     amounts = _amounts(text)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         request, limit = _sizes(text, amounts)
@@ -162,17 +191,42 @@ def read_overflow(status: int, body: str, message: str) -> Overflow | None:
     return None
 
 
-def _read_rate(status: int, text: str) -> Overflow | None:
+def _read_rate(status: int, text: str, request_bytes: int) -> Overflow | None:
     """A rate: only a single request above the limit has to be smaller; others just have to wait."""
-    requested = re.search(r"request(?:ed|s)?\D{0,20}(\d{3,8})", text)
-    limit = re.search(r"limit\D{0,20}(\d{3,8})", text)
+    if status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE and not _TOKEN_WORD.search(text):
+        return None
+    plain = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
+    requested = re.search(r"request(?:ed|s)?\D{0,20}(\d{3,8})", plain)
+    limit = re.search(r"limit\D{0,20}(\d{3,8})", plain)
     if requested and limit:
         sizes = int(requested[1]), int(limit[1])
         return Overflow(*sizes, is_rate=True) if sizes[0] > sizes[1] else None
+    amounts = [] if _USED.search(text) else [item for item in _amounts(text) if item.label != "output"]
+    numbers = sorted({amount.tokens for amount in amounts})
+    limits = {amount.tokens for amount in amounts if amount.label == "window"}
     is_refused = status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or _SHRINK.search(text)
-    if not is_refused or ("token" not in text and status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
-        return None
-    return Overflow(is_rate=True)
+    match numbers:
+        case [small, large] if is_refused or limits == {small}:
+            return Overflow(large, small, is_rate=True)
+        case [only] if limits and request_bytes > only * _BYTES_PER_TOKEN:
+            return Overflow(0, only, is_rate=True)
+    return Overflow(is_rate=True) if is_refused else None
+
+
+def _with_header_sizes(overflow: Overflow, headers: Mapping[str, str]) -> Overflow:
+    """Add what headers say of sizes; those of a rate count for a rate alone."""
+    limits, requests = set(), set()
+    for name, value in headers.items():
+        if not value.isdecimal() or not _plausible(int(value[:9])) or _OTHER_HEADER.search(name):
+            continue
+        if _LIMIT_HEADER.search(name):
+            if overflow.is_rate or not _RATE_HEADER.search(name):
+                limits.add(int(value))
+        elif _REQUEST_HEADER.search(name):
+            requests.add(int(value))
+    limit = min(limits, default=0)
+    request = max(requests, default=0)
+    return overflow._replace(request=request if request > limit > 0 else overflow.request, limit=limit)
 
 
 def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
@@ -182,6 +236,8 @@ def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
         is_text = "content" in text or "input" in text.partition("[")[0]
         return is_text and any(amount.tokens >= _LEAST_TEXT for amount in amounts)
     about_output, about_context = _OUTPUT.search(text), _CONTEXT.search(text)
+    if (too_long := _TOO_LONG.search(text)) and not _WAIT.search(text):
+        return about_output is None or too_long.start() < about_output.start()
     if about_output and amounts and all(amount.label == "output" for amount in amounts):
         return False
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -251,7 +307,8 @@ def _amounts(text: str) -> list[_Amount]:
     for match in _NUMBER.finditer(text):
         scale = (match[2] or "").strip().lower()
         tokens = int(re.sub(r"\D", "", match[1])) * _SCALES.get(scale, 1)
-        if _plausible(tokens) and not _NOT_TOKENS.match(text, match.end()):
+        is_other = _NOT_TOKENS.match(text, match.end()) or _BATCH.search(text[: match.start()])
+        if _plausible(tokens) and not is_other:
             found.append(_Amount(tokens, _label(text, match.start(), match.end())))
     return found
 
@@ -312,7 +369,8 @@ def _field_facts(body: str) -> Iterator[str]:
             left += item[:20]
         elif isinstance(item, dict):
             for name, part in item.items():
-                if isinstance(part, int) and not isinstance(part, bool) and _FIELD_NAMES.search(name):
+                is_count = isinstance(part, int) and not isinstance(part, bool)
+                if (is_count or (isinstance(part, str) and part.isdecimal())) and _FIELD_NAMES.search(name):
                     yield f"; {name} {part}"
                 elif isinstance(part, str) and name in _CODE_FIELDS:
                     yield f"; {part}"

@@ -150,7 +150,9 @@ class StreamedModel:
                     text = await reply.text()
                     if can_adapt and exchange.adapt_to_error(reply.status, text):
                         raise _RequestAdapted
-                    raise self._error_for_status(reply.status, text, reply.headers, has_images)
+                    raise self._error_for_status(
+                        reply.status, text, reply.headers, has_images, request_bytes=len(body)
+                    )
                 async with aclosing(self._read_answer(reply, assembler)) as items:
                     async for item in items:
                         yield item
@@ -159,7 +161,9 @@ class StreamedModel:
                 await _report(request, "refused")
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
-            raise self._error_for_status(sent.status, sent.body, {}, has_images, is_streamed=True) from sent
+            raise self._error_for_status(
+                sent.status, sent.body, {}, has_images, is_streamed=True, request_bytes=len(body)
+            ) from sent
         except HttpError as fault:
             # After its finish reason the answer is complete, even if the connection breaks.
             if not assembler.is_complete:
@@ -267,6 +271,7 @@ class StreamedModel:
         headers: Mapping[str, str],
         has_images: bool,
         *,
+        request_bytes: int,
         is_streamed: bool = False,
     ) -> ModelError | TransientError:
         return self._endpoint.error_for_status(
@@ -277,6 +282,7 @@ class StreamedModel:
             now_s=self._retry_policy.wall_clock(),
             has_images=has_images,
             is_streamed=is_streamed,
+            request_bytes=request_bytes,
         )
 
     def _invalid_response(self, why: TranslatableText) -> InvalidModelResponse:

@@ -35,6 +35,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
+from helix_desktop.words.rewrite_reasons import sweep_reason_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
@@ -85,6 +86,8 @@ def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
     contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
     if sweep.reason is SweepReason.HANDOVER:
         return f"{contents} · {tr('counted in the handover')}"
+    if sweep.reason is SweepReason.REFUSED:
+        return f"{contents} · {sweep_reason_text(sweep.reason)}"
     if sweep.reason in ATTACHED_SWEEP_REASONS:
         tokens = format_token_count(sweep.saved)
         return f"{contents} · {tr('saved another {tokens}', tokens=tokens)}"

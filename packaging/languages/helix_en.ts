@@ -15506,12 +15506,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Solve it there, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The API key for {provider} is invalid.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The API key may lack permission for this request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The account at {provider} has a billing problem.</source>
             <translation type="unfinished" />
         </message>
         <message>

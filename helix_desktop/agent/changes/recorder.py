@@ -38,6 +38,7 @@ from helix_desktop.domain.translatable_text import (
     join_sentences,
     verbatim,
 )
+from helix_desktop.domain.unicode_safety import repair_surrogates, unescape_name
 
 _text = TextContext("Changes")
 T = TypeVar("T")
@@ -130,7 +131,7 @@ class ChangeRecorder:
         if request.kind != "edit":
             scripts = await self._scripts_of(request, self._history) if request.kind == "command" else ()
             return replace(request, coverage=self._history.coverage, scripts=scripts)
-        places = await self._quietly(self._history.uncovered_files((request.subject, *request.other_paths)))
+        places = await self._quietly(self._history.uncovered_files(_edited_paths(request)))
         if places is None:
             return replace(request, coverage=FileCoverage())
         return replace(request, coverage=FileCoverage(places=places, uncovered=len(places), is_complete=True))
@@ -170,7 +171,7 @@ class ChangeRecorder:
             self._session.id,
             call.id,
             call_target(call.arguments) or call.name,
-            (request.subject, *request.other_paths) if request.kind == "edit" else None,
+            _edited_paths(request) if request.kind == "edit" else None,
         )
         outside = await self._attempt(self._history.begin_call(mark))
         await self._record(self._history)  # a look found some, too
@@ -266,6 +267,16 @@ class ChangeRecorder:
             what = _text("What the agent changes now can't be undone.")
             fix = fix or _text("The agent works on as before.")
             self._session.publish(ErrorRaised(what, why, fix, is_warning=True))
+
+
+def _edited_paths(request: ApprovalRequest) -> tuple[str, ...]:
+    """Return the paths of an edit, and what they spell: tools print odd names with codes.
+
+    Names that are no text stay as printed: nothing of such a file is covered.
+    """
+    printed = (request.subject, *request.other_paths)
+    spelled = [name for name in map(unescape_name, printed) if repair_surrogates(name) == name]
+    return tuple(dict.fromkeys((*printed, *spelled)))
 
 
 def _ends(change: FileChange) -> tuple[FileState | None, FileState | None]:

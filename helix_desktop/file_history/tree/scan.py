@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace, UncoveredReason
+from helix_desktop.domain.unicode_safety import escape_undecodable
 from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, link_in, open_top
 from helix_desktop.file_history.tree.ignore_files import GIT_IGNORE
 from helix_desktop.file_history.tree.path_reader import is_unicode
@@ -179,7 +180,7 @@ class Scan:
 
     def _skip(self, path: str, reason: UncoveredReason, is_folder_: bool = False) -> None:
         if not is_unicode(path):
-            path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            path = escape_undecodable(path)
         self._result.skipped[path] = UncoveredPlace(path, reason, is_folder_)
 
 

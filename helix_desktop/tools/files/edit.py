@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.file_write import MAX_BYTES, FileWrite, FileWriter
 from helix_desktop.tools.files.jail import FileStamp, Jail
@@ -91,11 +92,12 @@ class WriteFile(Tool[WriteFileArguments]):
         if len(after) > MAX_BYTES:
             raise ToolError("The content is over 16 MB.", fix="Write a program that makes the file.")
         if before == after:
-            note = f"{rel} already had exactly this content ({len(after):,} bytes); nothing was written."
+            had = f"{escape_hidden_name(rel)} already had exactly this content"
+            note = f"{had} ({len(after):,} bytes); nothing was written."
         else:
             before_text = "new file" if before is None else f"replaced {len(before):,} bytes"
             before_text += f", {preserved} kept" if preserved else ""
-            note = f"Wrote {len(after):,} bytes to {rel} ({before_text})."
+            note = f"Wrote {len(after):,} bytes to {escape_hidden_name(rel)} ({before_text})."
         return FileWrite(rel, before, stamp, after, note)
 
 
@@ -163,7 +165,7 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
             rel, first.before if first else before, first.stamp if first else stamp, after, ""
         )
     return [
-        replace(change, note=f"Edited {rel}: {_describe(change, places[rel])}.")
+        replace(change, note=f"Edited {escape_hidden_name(rel)}: {_describe(change, places[rel])}.")
         for rel, change in changes.items()
     ]
 

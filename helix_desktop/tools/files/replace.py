@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from difflib import get_close_matches
 from heapq import nlargest
-from itertools import dropwhile
+from itertools import chain, dropwhile, repeat
 
 import msgspec
 
@@ -66,16 +66,14 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
         raise ToolError("old_text and new_text are the same.", "Nothing would change.")
     encoding, text = _as_utf8(rel, data)
     if not encoding and not edit.new_text.isascii():
-        raise _unknown_encoding(rel)
+        raise _unknown_encoding(rel, data)
     old, new = _as_in_file(text, edit.old_text), _as_in_file(text, edit.new_text)
     starts = _offsets(text, old)
+    if not starts and (mixed := _with_other_line_ends(rel, text, edit)):
+        old, new = mixed
+        starts = _offsets(text, old)
     if not starts:
-        raise ToolError(
-            f"old_text was not found in {rel}.",
-            fix=_READ_AGAIN
-            if is_secret_path(rel)
-            else _similar_text_hint(text.decode(errors="replace"), edit.old_text),
-        )
+        raise _not_found(rel, text, edit.old_text, is_text=bool(encoding))
     if len(starts) > 1 and not edit.replace_all:
         more = " …" if len(starts) > _SHOWN_LINES else ""
         lines = ", ".join(str(_line_of(text, start)) for start in starts[:_SHOWN_LINES])
@@ -158,9 +156,49 @@ def _encoded(rel: str, text: str, encoding: str) -> bytes:
         ) from None
 
 
-def _unknown_encoding(rel: str) -> ToolError:
+def _with_other_line_ends(rel: str, text: bytes, edit: Edit) -> tuple[bytes, bytes] | None:
+    """Return the old and new bytes for a file that mixes line ends, if only those differ from old_text."""
+    lines = edit.old_text.replace("\r\n", "\n").encode().split(b"\n")
+    if len(lines) == 1 or b"\r\n" not in text:
+        return None
+    places = re.findall(b"\r?\n".join(map(re.escape, lines)), text)
+    if len(set(places)) > 1:
+        raise ToolError(
+            f"old_text occurs {len(places)} times in {rel}, with different line ends.",
+            fix="Edit one place after the other: give more of the text around it.",
+        )
+    if not places:
+        return None
+    ends = re.findall(rb"\r?\n", places[0])
+    first, *others = edit.new_text.replace("\r\n", "\n").encode().split(b"\n")
+    added = (end + line for end, line in zip(chain(ends, repeat(ends[-1])), others, strict=False))
+    return places[0], first + b"".join(added)
+
+
+def _not_found(rel: str, text: bytes, old_text: str, *, is_text: bool) -> ToolError:
+    what = f"old_text was not found in {rel}."
+    if not is_text and b"\0" in text:
+        return ToolError(
+            what,
+            "The file has NUL bytes: it is binary, or UTF-16 without a mark.",
+            "Use run_command to change it.",
+        )
+    if not is_text and "\ufffd" in old_text:
+        return ToolError(
+            what,
+            "The file isn't UTF-8, and \ufffd only stands for bytes of it.",
+            "Give text without \ufffd, or convert the file to UTF-8 first with run_command.",
+        )
+    if is_secret_path(rel):
+        return ToolError(what, fix=_READ_AGAIN)
+    return ToolError(what, fix=_similar_text_hint(text.decode(errors="replace"), old_text))
+
+
+def _unknown_encoding(rel: str, data: bytes) -> ToolError:
     return ToolError(
-        f"{rel} was not changed: it isn't UTF-8, and nothing says which encoding it is in.",
+        f"{rel} was not changed: it has NUL bytes, so its encoding isn't known."
+        if b"\0" in data
+        else f"{rel} was not changed: it isn't UTF-8, and nothing says which encoding it is in.",
         "Characters that are not ASCII would be in another encoding than the rest.",
         "Use ASCII only, or convert the file to UTF-8 first with run_command (iconv -f ENCODING -t UTF-8).",
     )
@@ -169,7 +207,7 @@ def _unknown_encoding(rel: str) -> ToolError:
 def _reencode_other(rel: str, previous: bytes, content: str, encoding: str) -> tuple[bytes, str]:
     """Encode new content for a file that is neither UTF-8 nor UTF-16."""
     if not encoding and not content.isascii():
-        raise _unknown_encoding(rel)
+        raise _unknown_encoding(rel, previous)
     preserved = [_encoding_name(encoding)] if encoding else []
     if _is_crlf(previous, "") and "\r" not in content:
         content = content.replace("\n", "\r\n")

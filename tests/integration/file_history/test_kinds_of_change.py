@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -13,6 +12,7 @@ import pytest
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.diff import apply_hunks, diff_contents
 from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.unicode_safety import escape_undecodable
 from tests.support.file_changes.cases import HUNK_LINES, Calls, ChangeCase
 from tests.support.file_changes.file_cases import FILE_CASES
 from tests.support.file_changes.rig import HistoryRig, open_rig, prepare_workspace
@@ -97,7 +97,7 @@ def check_named(rig: HistoryRig, case: ChangeCase) -> None:
     """Assert that what is not covered is named before anything runs."""
     places = {place.path: place.reason for place in rig.history.coverage.places}
     for path, reason in case.uncovered.items():
-        assert places.get(os.fsencode(path).decode(errors="backslashreplace")) == reason
+        assert places.get(escape_undecodable(path)) == reason
     linked = {path for path, problem in case.refused.items() if problem == "hard_links"}
     assert linked == {path for path, reason in places.items() if reason == "hard_links"}
 

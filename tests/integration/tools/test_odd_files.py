@@ -11,6 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.files.encoding import declared_encoding, text_encoding
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
@@ -210,3 +211,55 @@ async def test_the_agent_of_a_run_meets_all_of_them(tmp_path: Path) -> None:
     assert "\nnew\\u000aline.txt\n  1:needle\n" in answers["c2"].text
     assert "1 binary file has it, not shown: nul.bin" in answers["c2"].text
     assert answers["c3"].text.splitlines()[1:] == ["latin.txt", "new\\u000aline.txt"]
+
+
+@posix_names
+async def test_an_edit_of_an_odd_name_is_the_call_s_change(tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    (cli.project / "new\nline.txt").write_text("needle\n")
+    change = {"path": "new\\u000aline.txt", "old_text": "needle", "new_text": "thread"}
+    calls = StreamedReply(Call("edit_file", json.dumps(change), "c1"))
+    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
+        result = await cli.run_with_server(server.base_url, "Go.", "--yes")
+    assert result.code == 0, result.err
+    assert (cli.project / "new\nline.txt").read_text() == "thread\n"
+    (recorded,) = [line.event for line in result.lines if isinstance(line.event, ChangesRecorded)]
+    assert (recorded.call_id, recorded.changed) == ("c1", 1)
+
+
+async def test_line_ends_that_differ_from_place_to_place_are_matched_and_kept(tmp_path: Path) -> None:
+    file = tmp_path / "f.txt"
+    file.write_bytes(b"one\r\ntwo\nthree\r\none\r\nfour\n")
+    assert "line 1" in await edit(tmp_path, "one\ntwo\nthree", "eins\nzwei\ndrei\nmehr")
+    assert file.read_bytes() == b"eins\r\nzwei\ndrei\nmehr\r\none\r\nfour\n"
+    file.write_bytes(b"b\na\nb\r\n\nb\r\na\r\nb\r\n")
+    with pytest.raises(ToolError) as refused:
+        await text_of(tmp_path, "edit_file", path="f.txt", old_text="b\na\nb\n", new_text="c\n")
+    assert "2 times in f.txt, with different line ends" in str(refused.value)
+    file.write_bytes(b"a\r\nb\r\na\nc\r\n\na\r\nb\r\n")
+    await text_of(tmp_path, "edit_file", path="f.txt", old_text="a\nb\n", new_text="x\n", replace_all=True)
+    assert file.read_bytes() == b"x\r\na\nc\r\n\nx\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "old", "reason"),
+    [
+        ("beta\n".encode("utf-16-le"), "beta", "NUL bytes"),
+        (b"5 \x80 \x96\n", "5 \ufffd", "only stands for bytes"),
+    ],
+)
+async def test_a_text_that_can_t_be_found_for_its_encoding_is_refused_with_that_reason(
+    data: bytes, old: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "f.txt").write_bytes(data)
+    with pytest.raises(ToolError) as refused:
+        await edit(tmp_path, old, "new")
+    assert "old_text was not found in f.txt" in str(refused.value)
+    assert reason in str(refused.value)
+
+
+async def test_a_text_with_a_nul_takes_no_other_characters_than_ascii(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes(b"a\0b\nname=x\n")
+    with pytest.raises(ToolError) as refused:
+        await edit(tmp_path, "=x", "=\u00eb")
+    assert "it has NUL bytes, so its encoding isn't known" in str(refused.value)

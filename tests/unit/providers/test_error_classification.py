@@ -43,6 +43,9 @@ def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientErr
         ({"message": "bad thing", "code": 400}, "bad thing"),
         ({"detail": [{"loc": ["body"], "msg": "bad thing"}]}, "bad thing"),
         ([{"error": {"message": "bad thing"}}], "bad thing"),
+        ({"errors": [{"message": "bad thing", "extensions": {"code": 7}}]}, "bad thing"),
+        ({"error_code": 336103, "error_msg": "bad thing"}, "bad thing"),
+        ({"__type": "ValidationException", "Message": "bad thing"}, "bad thing"),
         ({"error": {"message": "bad", "metadata": {"raw": "thing"}}}, "bad thing"),
         ("bad thing", "bad thing"),
         ("<!DOCTYPE html><p>bad", "The server sent a web page."),
@@ -189,6 +192,8 @@ def test_the_window_in_an_error_message(message: str, requested: int, window: in
             ContextWindowExceeded,
         ),
         (429, "You exceeded your current quota, please check your plan", ModelRequestRejected),
+        (429, "quota exceeded, check your plan and billing details; retryDelay: 24s", TransientError),
+        (429, "Requests per min: limit 3. Add a payment method to raise it.", TransientError),
         (400, "registry/tiny:1b does not support tools", ModelRequestRejected),
         (401, "no key for a model with that context length", AuthenticationFailed),
     ],
@@ -229,6 +234,31 @@ def test_a_pasted_url_is_normalized(url: str) -> None:
 )
 def test_anthropic_s_url_may_lack_its_version(url: str, base: str) -> None:
     assert Endpoint("x", url, "", HttpClient(), "anthropic").base_url == base
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "what"),
+    [
+        (403, "Your account is not active, please check your billing details.", "has a billing problem"),
+        (403, "This method requires billing to be enabled.", "has a billing problem"),
+        (429, "Your account is not active: billing_not_active", "has a billing problem"),
+        (400, "Invalid schema for function 'billing_required'", "rejected the request"),
+        (401, "Your subscription has expired", "has a billing problem"),
+        (
+            401,
+            "Invalid subscription key or wrong endpoint for an active subscription",
+            "rejected the API key",
+        ),
+        (403, "Key limit exceeded (total limit)", "quota at here is used up"),
+        (403, "Your credit balance is too low. Go to Plans & Billing", "no credit left"),
+        (429, "Your prepaid balance is exhausted", "no credit left"),
+        (403, "This country is not supported", "denied access"),
+    ],
+)
+def test_an_account_s_problem_is_named(status: int, error: str, what: str) -> None:
+    failure = refusal(status, {"error": {"message": error}})
+    assert isinstance(failure, ModelRequestRejected | AuthenticationFailed)
+    assert what in failure.what
 
 
 class _RecordingTransport(HttpClient):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -13,9 +15,11 @@ from helix_desktop.providers.error_classification import extract_error_text, is_
 from helix_desktop.providers.overflow_errors import Overflow, read_overflow
 
 
-def read(status: int, error: Any) -> Overflow | None:
+def read(
+    status: int, error: Any, headers: Mapping[str, str] = MappingProxyType({}), request_bytes: int = 0
+) -> Overflow | None:
     body = json.dumps({"error": {"message": error} if isinstance(error, str) else error}, ensure_ascii=False)
-    return read_overflow(status, body, extract_error_text(body))
+    return read_overflow(status, body, extract_error_text(body), headers, request_bytes)
 
 
 WINDOWS = [
@@ -36,6 +40,10 @@ WINDOWS = [
     (400, "コンテキストの上限は8192トークンですが、45000トークンが送信されました", 45000, 8192),
     (400, "Zapytanie ma 45000 tokenów, model przyjmuje 32000.", 45000, 32000),
     (400, "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000", 211333, 200000),
+    (400, "Konteksti ylittyi: malli hyväksyy enintään 8192 tokenia, pyynnössä oli 9500.", 9500, 8192),
+    (400, "अनुरोध बहुत लंबा है: अधिकतम 8192 टोकन, आपने 9500 भेजे", 9500, 8192),
+    (400, "الطلب طويل جدا: 9500 رمزًا، الحد الأقصى 8192", 9500, 8192),
+    (400, "คำขอยาวเกินไป: 9500 โทเค็น สูงสุด 8192 โทเค็น", 9500, 8192),
 ]
 
 
@@ -56,15 +64,78 @@ def test_counts_in_fields_of_their_own_are_read() -> None:
     assert read(400, error) == Overflow(9010, 8192)
 
 
+def test_counts_in_fields_may_be_texts() -> None:
+    error = {"message": "Too many tokens", "limits": {"max_input_tokens": "8192", "actual": "9500"}}
+    assert read(400, error) == Overflow(9500, 8192)
+
+
+def test_counts_are_read_from_headers_where_the_text_has_none() -> None:
+    headers = {
+        "x-max-context-tokens": "8192",
+        "x-prompt-tokens": "9500",
+        "x-max-output-tokens": "4096",
+        "x-ratelimit-limit-tokens": "1000",
+        "content-length": "7000",
+    }
+    assert read(400, "prompt too long", headers) == Overflow(9500, 8192)
+    assert read(413, "", {"x-ratelimit-limit-tokens": "30000"}) == Overflow()
+    rate = read(429, "Request too large for the tokens per minute", {"x-ratelimit-limit-tokens": "30000"})
+    assert rate == Overflow(0, 30000, is_rate=True)
+    assert read(400, "The temperature is wrong", headers) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "request_tokens", "limit"),
+    [
+        ("tokens per minute limit of 6,000 is lower than the 9,500 of this request; reduce it", 9500, 6000),
+        ("Input token limit per minute is 8,000; this request has 9,500 input tokens.", 9500, 8000),
+        ("单次请求的 token 数 9500 超过每分钟限额 6000", 9500, 6000),
+    ],
+)
+def test_a_request_above_a_rate_is_too_large(message: str, request_tokens: int, limit: int) -> None:
+    assert read(429, message) == Overflow(request_tokens, limit, is_rate=True)
+
+
+def test_a_rate_alone_is_compared_with_the_length_of_the_request() -> None:
+    message = "This request would exceed your rate limit of 8,000 input tokens per minute."
+    assert read(429, message, request_bytes=30_000) is None
+    assert read(429, message, request_bytes=90_000) == Overflow(0, 8000, is_rate=True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Limit 30000 tokens per minute, used 35000, requested 9000",
+        "Too many requests: 1200 requests, limit 1000 per minute",
+        "Too many tokens, please wait before trying again.",
+        "Rate limit of 30,000 tokens per minute reached, 31,000 used. Try again in 8s.",
+    ],
+)
+def test_a_rate_that_other_requests_used_up_is_waited_for(message: str) -> None:
+    assert read(429, message) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "failed to find a KV cache slot for batch of size 512",
+        "failed to decode: the KV cache is full, n_batch = 2048, ret = 1",
+    ],
+)
+def test_a_full_cache_of_a_local_server_is_no_failure_to_wait_for(message: str) -> None:
+    assert read(500, message) == Overflow()
+
+
 @pytest.mark.parametrize(
     ("status", "message"),
     [
         (400, "提示词长度超过模型最大上下文限制"),
+        (400, "max_prompt_tokens exceeded"),
         (400, "Your prompt has 45000 tokens, more than the context window of this model takes."),
         (400, "Please shorten the conversation: it exceeds what the model can read."),
         (400, "The prompt is 91234 characters long, the limit of this gateway is 64000 characters."),
     ],
-    ids=["Chinese without a number", "the request alone", "no number", "characters"],
+    ids=["Chinese without a number", "a field", "the request alone", "no number", "characters"],
 )
 def test_a_request_is_too_large_without_a_window_to_learn(status: int, message: str) -> None:
     overflow = read(status, message)
@@ -138,6 +209,10 @@ def test_any_text_is_read_without_an_exception(status: int, body: str, message: 
     [
         ("quota exceeded for this month", True),
         ("you have exhausted your monthly quota", True),
+        ("you have hit your spending limit. raise it in the console.", True),
+        ("monthly token allowance has been exhausted", True),
+        ("free tier of the model has been exhausted", True),
+        ("thinking budget exceeded", False),
         ("quota exceeded: requests per minute", False),
         ("quota exceeded, please try again in 20 s", False),
     ],

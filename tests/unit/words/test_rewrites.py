@@ -76,6 +76,7 @@ def test_a_pin_on_an_unknown_output_names_its_event() -> None:
     [
         (SweepReason.BATCH, "0 outputs cached · saved 4.8k tokens"),
         (SweepReason.FOLD, "0 outputs cached · saved another 4.8k tokens"),
+        (SweepReason.REFUSED, "0 outputs cached · provider refused the images"),
         (SweepReason.HANDOVER, "0 outputs cached · counted in the handover"),
     ],
 )

@@ -63,12 +63,10 @@ class TurnEnds:
     def _cut_row(self, seq: int) -> DividerRow | NoticeRow | None:
         """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
         key, text = RowKey(seq, part="cut"), cut_off_text(self._cut)
-        if self._cut in ("malformed", "written-call"):
-            retry = ControlTurn("retry")
-            return NoticeRow(key, "warning", text, "", cut_off_fix(self._cut), (retry,))
-        can_continue = self._cut in ("length", "context", "paused")
-        actions = (ControlTurn("continue"),) if can_continue else ()
-        return DividerRow(key, "interrupted", text, actions=actions) if text else None
+        actions = (ControlTurn("continue" if self._cut in ("length", "context", "paused") else "retry"),)
+        if self._cut in ("length", "paused"):
+            return DividerRow(key, "interrupted", text, actions=actions)
+        return NoticeRow(key, "warning", text, "", cut_off_fix(self._cut), actions) if text else None
 
     def _attempt_rows(self, recorded: RecordedEvent, event: TurnRetried) -> list[Row]:
         """Return the line that an attempt folds to; none in a branch that begins with the retry."""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.messages import StopReason
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
@@ -89,3 +90,27 @@ def test_an_answer_that_reached_the_limit_says_so_and_can_go_on() -> None:
     assert [action_names(row) for row in later if isinstance(row, DividerRow)] == [()]
     whole = replace(answer, stop="end")
     assert DividerRow not in map(type, rows_from_log([log[0], RecordedEvent(2, 0, whole), log[2]])[1])
+
+
+@pytest.mark.parametrize(
+    ("stop", "what", "fix", "action"),
+    [
+        ("refusal", "Stopped: the model refused to continue", "Rephrase the message", "retry"),
+        ("filter", "Cut off by the provider's content filter", "Rephrase the message", "retry"),
+        ("context", "Cut off: the context window is full", "Compact the conversation", "continue"),
+        ("written-call", "The model wrote a tool call as text", "Turn tool calling on", "retry"),
+        ("malformed", "Cut off: the server couldn't read", "Send the message again", "retry"),
+    ],
+)
+def test_an_answer_that_is_not_whole_says_what_to_do(
+    stop: StopReason, what: str, fix: str, action: str
+) -> None:
+    log = [
+        RecordedEvent(1, 0, UserSpoke("Begin.", 1)),
+        RecordedEvent(2, 0, AssistantSpoke("I was", "test/model", 4, stop=stop)),
+        RecordedEvent(3, 0, TurnEnded("done")),
+    ]
+    (row,) = [row for row in rows_from_log(log)[1] if isinstance(row, NoticeRow)]
+    assert row.what.startswith(what)
+    assert row.fix.startswith(fix)
+    assert action_names(row) == (action,)
